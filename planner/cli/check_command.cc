@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+// check SPEC: the one plan that the spec fixes.
+#include <memory>
+
+#include "planner/cli/command.h"
+#include "planner/cli/options.h"
+#include "planner/report/check_report.h"
+#include "planner/search/hint.h"
+
+namespace shardplan {
+namespace {
+
+struct Options {
+  SpecOptions spec;
+  Format format = Format::kText;
+};
+
+int CheckPlan(const Options& options) {
+  const Result<Problem> problem = ProblemOf(options.spec, Needs::kAll);
+  if (!problem) return Complain(problem.error());
+  const auto& [model, machine, training] =
+      std::tie(problem->model, problem->machine, problem->training);
+  const Subject subject = SubjectOf(*problem);
+  const bool text = options.format == Format::kText;
+  const Plan plan = FixedPlan(model, machine, training, problem->wishes);
+  const std::vector<Reason> broken = BrokenRules(model, machine, training, plan);
+  if (!broken.empty())
+    return text ? Answer(IllegalReport(subject, plan, broken, LookOfOutput()), kNothingFits)
+                : Answer(IllegalJson(subject, plan, broken), options.format, kNothingFits);
+
+  const Job job = MakeJob(model, machine, training, problem->memory_reserve);
+  const Evaluation evaluation = Evaluate(job, plan);
+  const bool fits = evaluation.verdict != Verdict::kOom;
+  const std::vector<Hint> hints = fits ? std::vector<Hint>{} : HintsFor(job, plan, problem->search);
+  const int code = fits ? kDone : kNothingFits;
+  return text ? Answer(CheckReport(subject, evaluation, hints, LookOfOutput()), code)
+              : Answer(CheckJson(subject, evaluation, hints), options.format, code);
+}
+}  // namespace
+
+std::function<int()> DeclareCheck(CLI::App& app) {
+  const auto options = std::make_shared<Options>();
+  AddSpec(app, options->spec);
+  AddFormat(app, options->format);
+  return [options] { return CheckPlan(*options); };
+}
+}  // namespace shardplan

@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0
+// collectives SPEC --op OP --ranks N: predicted times of one collective over message sizes.
+#include <fmt/format.h>
+
+#include <memory>
+#include <optional>
+
+#include "planner/cli/command.h"
+#include "planner/cli/options.h"
+#include "planner/report/collectives_report.h"
+#include "planner/spec/nearest.h"
+#include "planner/spec/quantity_text.h"
+
+namespace shardplan {
+namespace {
+
+struct Options {
+  SpecOptions spec;
+  Format format = Format::kText;
+  Collective op = Collective::kAllReduce;
+  int ranks = 0;
+  int stride = 1;
+  std::vector<Bytes> sizes;
+};
+
+std::vector<std::string> OpNames() {
+  std::vector<std::string> names;
+  for (int op = 0; op < kCollectives; ++op) names.emplace_back(Name(static_cast<Collective>(op)));
+  return names;
+}
+
+std::optional<Collective> OpOf(std::string_view name) {
+  for (int op = 0; op < kCollectives; ++op)
+    if (name == Name(static_cast<Collective>(op))) return static_cast<Collective>(op);
+  return std::nullopt;
+}
+
+std::vector<std::string> SplitAtCommas(const std::string& text) {
+  std::vector<std::string> words;
+  for (std::size_t begin = 0; begin <= text.size();) {
+    const std::size_t end = std::min(text.find(',', begin), text.size());
+    words.push_back(text.substr(begin, end - begin));
+    begin = end + 1;
+  }
+  return words;
+}
+
+// A message size in bytes, or what is wrong with it.
+Result<Bytes> SizeOf(const std::string& text) {
+  const ParsedNumber number = ParseNumber(text, Dimension::kBytes);
+  const double bytes = number.value;
+  if (number.fault != NumberFault::kNone)
+    return Invalid(
+        fmt::format("'{}' is not a size; it takes bytes, as in 1KiB,64MiB,1048576", text));
+  if (bytes < 1 || bytes > 0x1p50 || bytes != std::floor(bytes))
+    return Invalid(fmt::format("'{}' is not a whole number of bytes from 1 to 1PiB", text));
+  return Bytes{bytes};
+}
+
+// From 1 KiB to 4 GiB by factors of four.
+std::vector<Bytes> UsualSizes() {
+  std::vector<Bytes> sizes;
+  for (double bytes = 1024; bytes <= 0x1p32; bytes *= 4) sizes.push_back({bytes});
+  return sizes;
+}
+
+int Predict(const Options& options) {
+  const Result<Problem> problem = ProblemOf(options.spec, Needs::kCluster);
+  if (!problem) return Complain(problem.error());
+  const Machine& machine = problem->machine;
+  const double reach = (options.ranks - 1.0) * options.stride + 1;
+  if (reach > machine.Gpus()) {
+    const int most = (machine.Gpus() - 1) / options.stride + 1;
+    return Complain(
+        fmt::format("collectives: {} ranks, {} apart, need {} GPUs and the cluster has {}; "
+                    "--ranks takes 1 to {} here",
+                    options.ranks, options.stride, reach, machine.Gpus(), most),
+        kUsage);
+  }
+  const Group group{options.ranks, options.stride};
+  const Communicator communicator(machine, group);
+  std::vector<CollectiveAnswer> answers;
+  for (const Bytes size : options.sizes.empty() ? UsualSizes() : options.sizes)
+    answers.push_back({options.op, group, size, communicator.Explain(options.op, size)});
+  if (options.format == Format::kText)
+    return Answer(CollectivesReport(machine, answers, LookOfOutput()));
+  return Answer(CollectivesJson(machine, answers), options.format);
+}
+}  // namespace
+
+std::function<int()> DeclareCollectives(CLI::App& app) {
+  const auto options = std::make_shared<Options>();
+  AddSpec(app, options->spec);
+  app.add_option_function<std::string>(
+         "--op", [options](const std::string& text) { options->op = *OpOf(text); },
+         fmt::format("{}", fmt::join(OpNames(), ", ")))
+      ->type_name("OP")
+      ->required()
+      ->check([](const std::string& text) -> std::string {
+        if (OpOf(text)) return "";
+        const std::string nearest = NearestWord(text, OpNames());
+        return fmt::format("there is no collective '{}'{}; it takes {}", text,
+                           nearest.empty() ? "" : ", did you mean " + nearest + "?",
+                           fmt::join(OpNames(), ", "));
+      });
+  AddWhole(app, "--ranks", options->ranks, 1, 1 << 24, "ranks of the group")->required();
+  AddWhole(app, "--stride", options->stride, 1, 1 << 24,
+           "ranks from one member to the next; default 1");
+  app.add_option_function<std::string>(
+         "--sizes",
+         [options](const std::string& text) {
+           for (const std::string& word : SplitAtCommas(text))
+             options->sizes.push_back(*SizeOf(word));
+         },
+         "message sizes as nccl-tests counts them, as in 1KiB,64MiB; a bare number is bytes; "
+         "default "
+         "1KiB to 4GiB")
+      ->type_name("SIZE,...")
+      ->check([](const std::string& text) -> std::string {
+        for (const std::string& word : SplitAtCommas(text))
+          if (const Result<Bytes> size = SizeOf(word); !size) return size.error().message;
+        return "";
+      });
+  AddFormat(app, options->format);
+  return [options] { return Predict(*options); };
+}
+}  // namespace shardplan

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "planner/cli/options.h"
+
+#include <fmt/format.h>
+
+#include "planner/base/build_config.h"
+#include "planner/spec/quantity_text.h"
+
+namespace shardplan {
+void AddFormat(CLI::App& app, Format& format) {
+  app.add_option_function<std::string>(
+         "-o,--output",
+         [&format](const std::string& text) {
+           format = text == "json" ? Format::kJson : text == "yaml" ? Format::kYaml : Format::kText;
+         },
+         "text (default), json or yaml")
+      ->type_name("FORMAT")
+      ->check([](const std::string& text) -> std::string {
+        if (text == "text" || text == "json" || text == "yaml") return "";
+        return fmt::format("there is no format '{}'; it takes text, json, yaml", text);
+      });
+}
+
+void AddSpec(CLI::App& app, SpecOptions& options) {
+  app.add_option("SPEC", options.path, "the spec, a YAML or JSON file; - is standard input")
+      ->type_name("")
+      ->required();
+  app.add_option("--set", options.sets, "override a key of the spec, as in plan.tp=4; repeatable")
+      ->type_name("KEY=VALUE")
+      ->allow_extra_args(false);
+}
+
+Result<Problem> ProblemOf(const SpecOptions& options, Needs needs) {
+  return ReadProblem(options.path, options.sets, needs);
+}
+
+CLI::Option* AddWhole(CLI::App& app, const std::string& name, int& value, int least, int most,
+                      const std::string& help) {
+  return app
+      .add_option_function<std::string>(
+          name, [&value](const std::string& text) { value = static_cast<int>(*ParseWhole(text)); },
+          help)
+      ->type_name("N")
+      ->check([least, most](const std::string& text) -> std::string {
+        const auto number = ParseWhole(text);
+        if (number && *number >= least && *number <= most) return "";
+        return fmt::format("'{}' is not a whole number from {} to {}", text, least, most);
+      });
+}
+
+Subject SubjectOf(const Problem& problem) {
+  return {.title = problem.title,
+          .model = &problem.model,
+          .machine = &problem.machine,
+          .training = &problem.training,
+          .memory_reserve = problem.memory_reserve,
+          .spec_hash = problem.spec_hash,
+          .version = kVersion};
+}
+}  // namespace shardplan

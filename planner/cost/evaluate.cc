@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+// Evaluate: what is shown of a plan. Adds to CostStep every stage's memory and the schedule played out.
+#include <algorithm>
+
+#include "planner/cost/cost.h"
+#include "planner/cost/pipeline.h"
+#include "planner/cost/step_parts.h"
+#include "planner/cost/uncertainty.h"
+#include "planner/cost/kernel_time.h"
+
+namespace shardplan {
+namespace {
+
+Seconds& At(TimeParts& parts, TimePart part) { return parts[static_cast<std::size_t>(part)]; }
+
+// The bubble that the played-out schedule shows, never less than the closed form's.
+void PlayPipeline(const StageCost& stage, const Policy& policy, StepCost& step) {
+  const bool known = stage.schedule == Schedule::k1F1B || stage.schedule == Schedule::kInterleaved || stage.schedule == Schedule::kGpipe;
+  if (stage.pp == 1 || !known) return;
+  std::vector<StageTimes> times;
+  Seconds slowest;
+  for (const StageLoad& load : stage.loads) {
+    const Seconds pass = load.pass.Under(policy.overlap);
+    times.push_back({pass * load.forward_share, pass * (1 - load.forward_share)});
+    slowest = Max(slowest, pass);
+  }
+  const Seconds length = SimulatePipeline(stage.schedule, times, Seconds{}, stage.vpp, stage.microbatches);
+  Seconds& bubble = At(step.time, TimePart::kPipelineBubble);
+  bubble = Max(bubble, length - slowest * double(stage.microbatches));
+}
+
+StageMemory MemoryOf(const Job& job, const StatePerPolicy& state, const StageLoad& load) {
+  const LoadState bytes_of(job, state, load);
+  StageMemory memory;
+  memory.stage = load.stage;
+  const Instant* peak = &load.instant[0];
+  for (int i = 0; i < load.instants; ++i) {
+    const Instant& instant = load.instant[static_cast<std::size_t>(i)];
+    const Bytes bytes = bytes_of.Allocated(instant);
+    memory.series.push_back({instant.name, bytes});
+    if (bytes > memory.allocated) memory.allocated = bytes, peak = &instant;
+  }
+  memory.instant = peak->name;
+  memory.parts = bytes_of.Parts(*peak);
+  return memory;
+}
+
+void Throughput(const Job& job, const StageCost& stage, Evaluation& e) {
+  const Training& training = *job.training;
+  const double gpus = job.machine->Gpus(), step = e.step.Time().value;
+  e.samples_per_second = double(training.global_batch_size) / step;
+  e.tokens_per_second_per_gpu = e.samples_per_second * training.seq_length / gpus;
+  e.model_flops_per_gpu = ModelFlopsPerToken(*job.model, training.seq_length) * e.tokens_per_second_per_gpu;
+  double flops = 0;
+  for (const StageLoad& load : stage.loads) flops += load.flops;
+  e.hardware_flops_per_gpu = flops / double(stage.loads.size()) * stage.microbatches / step;
+  const Number number = training.precision == Precision::kFp32 ? Number::kFp32 : training.precision == Precision::kTf32 ? Number::kTf32
+                        : training.precision == Precision::kFp16Mixed || training.precision == Precision::kFp16True ? Number::kFp16 : Number::kBf16;
+  e.mfu = e.model_flops_per_gpu / PeakOf(job.machine->gpu, number).value;
+}
+
+void Judge(const Job& job, double spread, Evaluation& e) {
+  const Machine& machine = *job.machine;
+  const Bytes limit = machine.gpu.memory - job.memory_reserve;
+  e.p_oom = ChanceAbove(e.step.unavoidable, spread, limit);
+  if (e.step.unavoidable > limit) {
+    e.verdict = Verdict::kOom;
+    e.limit = "memory";
+  } else if (e.step.host > machine.host.memory && machine.host.memory.value > 0) {
+    e.verdict = Verdict::kOom;
+    e.limit = "host";
+  } else if (e.step.nvme > machine.host.nvme) {
+    e.verdict = Verdict::kOom;
+    e.limit = "nvme";
+  } else if (Max(e.peak_device, e.step.unavoidable * (e.memory_interval[1] / Max(e.peak_allocated, Bytes{1}))) > limit) {
+    e.verdict = Verdict::kTight;
+    e.limit = "memory";
+  }
+}
+}  // namespace
+
+Job MakeJob(const Model& model, const Machine& machine, const Training& training, Bytes memory_reserve) {
+  Job job{.model = &model, .machine = &machine, .training = &training, .framework = &FrameworkOf(training.framework), .conventions = {}, .memory_reserve = memory_reserve};
+  job.conventions = job.framework->conventions(training, model);
+  return job;
+}
+
+Evaluation Evaluate(const Job& job, const Plan& plan) {
+  const LayersCost layers = CostLayers(job, plan.sharding);
+  const StageCost stage = CostStage(job, layers, plan.sharding, plan.placement, /*every_stage=*/true);
+  Evaluation e;
+  e.plan = plan;
+  e.step = CostStep(job, stage, plan.policy);
+  PlayPipeline(stage, plan.policy, e.step);
+  const StatePerPolicy state(job, stage, plan.policy);
+  for (const StageLoad& load : stage.loads) e.stages.push_back(MemoryOf(job, state, load));
+  const StageMemory& peak = *std::max_element(e.stages.begin(), e.stages.end(), [](const StageMemory& a, const StageMemory& b) { return a.allocated < b.allocated; });
+  e.capacity = job.machine->gpu.memory;
+  e.peak_allocated = peak.allocated;
+  e.peak_reserved = peak.allocated * (1 + job.conventions.allocator_slack);
+  e.peak_device = e.step.device;
+  const int ranks_per_stage = std::max(1, job.machine->Gpus() / plan.placement.pp);
+  e.peak_rank = peak.stage * ranks_per_stage;
+  const double spread = MemorySpread(peak.parts);
+  e.memory_interval = Interval(e.peak_allocated, spread);
+  e.time_interval = Interval(e.step.Time(), TimeSpread(e.step.time));
+  Throughput(job, stage, e);
+  Judge(job, spread, e);
+  return e;
+}
+}  // namespace shardplan

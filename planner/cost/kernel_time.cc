@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "planner/cost/kernel_time.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace shardplan {
+namespace {
+
+// The output tile that cuBLAS's large kernels compute per SM: 128 x 256 with Hopper's warp-group
+// instructions and on Blackwell, 128 x 128 before (CUTLASS's default configurations).
+double TileColumns(const Gpu& gpu) {
+  return gpu.architecture == Architecture::kHopper || gpu.architecture == Architecture::kBlackwell ? 256 : 128;
+}
+
+// Share of the GPU that whole waves of tiles keep busy. cuBLAS picks smaller tiles or splits k where
+// a wave would be mostly empty, so half of the quantization loss is felt.
+double WaveEfficiency(const Gpu& gpu, double m, double n) {
+  const double tiles = std::ceil(m / 128) * std::ceil(n / TileColumns(gpu));
+  const double waves = tiles / gpu.sm_count;
+  const double full = waves / std::ceil(waves);
+  return 0.5 + 0.5 * full;
+}
+
+// Filling and draining a tile's pipeline costs about as much as 160 steps of k: products with
+// n = k = 768 and 2048 reach 424 and 435 TFLOP/s on an H200 where 8192 reaches 785.
+constexpr double kFillSteps = 160;
+}  // namespace
+
+FlopsPerSecond PeakOf(const Gpu& gpu, Number number) {
+  switch (number) {
+    case Number::kFp32: return gpu.fp32;
+    case Number::kTf32: return gpu.tf32.value > 0 ? gpu.tf32 : gpu.fp32;
+    case Number::kFp16: return gpu.fp16;
+    case Number::kBf16: return gpu.bf16.value > 0 ? gpu.bf16 : gpu.fp16;
+    case Number::kFp8: return gpu.fp8.value > 0 ? gpu.fp8 : gpu.bf16;
+    case Number::kFp4: return gpu.fp4.value > 0 ? gpu.fp4 : gpu.fp8.value > 0 ? gpu.fp8 : gpu.bf16;
+  }
+  return gpu.fp32;
+}
+
+double PowerFactor(const Gpu& gpu) {
+  if (gpu.power_limit_watts <= 0 || gpu.tdp_watts <= 0 || gpu.power_limit_watts >= gpu.tdp_watts) return 1;
+  // Dynamic power goes with f * V^2 and V nearly with f, above a static share: f ~ P^0.6.
+  return std::pow(gpu.power_limit_watts / gpu.tdp_watts, 0.6);
+}
+
+Seconds GemmTime(const Gpu& gpu, Number number, double m, double n, double k, double batch) {
+  if (m <= 0 || n <= 0 || k <= 0 || batch <= 0) return {};
+  const bool narrow = number == Number::kFp8 || number == Number::kFp4;
+  const double sustained = number == Number::kFp32 ? 0.9 : narrow ? gpu.fp8_gemm_efficiency : gpu.gemm_efficiency;
+  const double ramp = k / (k + kFillSteps);
+  const FlopsPerSecond rate = PeakOf(gpu, number) * (sustained * PowerFactor(gpu) * WaveEfficiency(gpu, m, n * batch) * ramp);
+  const double width = number == Number::kFp32 || number == Number::kTf32 ? 4 : 2;
+  const Bytes traffic{width * batch * (m * k + k * n + m * n)};
+  const Seconds compute = Flops{2 * batch * m * n * k} / rate;
+  return Max(compute, StreamTime(gpu, traffic)) + gpu.launch;
+}
+
+Seconds FlashTime(const Gpu& gpu, Flops flops, double head_dim, double keys) {
+  if (flops.value <= 0) return {};
+  // A head dimension of 64 leaves the tensor cores waiting for the exponentials; short sequences for
+  // the first and last blocks: 215 (d 64, 1k) to 648 TFLOP/s (d 128, 16k) on one H200.
+  const double width = head_dim >= 96 ? 1.0 : head_dim >= 64 ? 0.72 : 0.5;
+  const double length = keys / (keys + 600);
+  const FlopsPerSecond rate = PeakOf(gpu, Number::kBf16) * (gpu.attention_efficiency * PowerFactor(gpu) * width * length);
+  return flops / rate + gpu.launch;
+}
+
+Seconds StreamTime(const Gpu& gpu, Bytes bytes, double efficiency) {
+  return bytes / (gpu.memory_bandwidth * (gpu.memory_efficiency * efficiency));
+}
+}  // namespace shardplan

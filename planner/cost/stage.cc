@@ -1,0 +1,289 @@
+// SPDX-License-Identifier: Apache-2.0
+// CostStage: layers on stages, times of one micro batch, memory instants. (planner/README.md, Eq. 13-18)
+#include <algorithm>
+#include <numeric>
+
+#include "planner/base/check.h"
+#include "planner/cost/cost.h"
+#include "planner/cost/pipeline.h"
+
+namespace shardplan {
+namespace {
+
+Seconds& At(TimeParts& parts, TimePart part) { return parts[static_cast<std::size_t>(part)]; }
+
+// Layers of each stage by kind of block: kinds[stage][block].
+using LayerCounts = std::vector<std::vector<double>>;
+
+LayerCounts CountLayers(const Job& job, const Placement& placement) {
+  const Model& model = *job.model;
+  const std::size_t pp = static_cast<std::size_t>(placement.pp);
+  LayerCounts counts(pp, std::vector<double>(model.blocks.size(), 0));
+  std::vector<int> split;
+  if (!placement.stage_layers.empty()) {
+    // What the spec gives is per stage; virtual chunks take equal shares of it.
+    for (int chunk = 0; chunk < placement.vpp; ++chunk)
+      for (int layers : placement.stage_layers)
+        split.push_back(layers * (chunk + 1) / placement.vpp - layers * chunk / placement.vpp);
+  } else {
+    split = job.framework->split(model, placement.pp, placement.vpp);
+  }
+  SHARDPLAN_CHECK(split.size() == pp * static_cast<std::size_t>(placement.vpp));
+  std::size_t layer = 0;
+  for (std::size_t i = 0; i < split.size(); ++i)
+    for (int n = 0; n < split[i] && layer < model.layers.size(); ++n)
+      counts[i % pp][static_cast<std::size_t>(model.layers[layer++])] += 1;
+  return counts;
+}
+
+// Share of a stage's layers that are recomputed in full, under `recompute: {layers: ...}`.
+double RecomputedShare(const Recompute& recompute, const Model& model, std::size_t stage, double layers) {
+  if (recompute.kind != RecomputeKind::kLayers || recompute.layers.empty() || layers <= 0) return 0;
+  if (recompute.layers.size() == 1) return std::min(1.0, double(recompute.layers[0]) / std::max(1, model.facts.layers));
+  return stage < recompute.layers.size() ? std::min(1.0, recompute.layers[stage] / layers) : 0;
+}
+
+struct Sums {
+  Seconds forward, backward;
+  TimeParts parts{};
+  PassTime pass;
+  double flops = 0;
+
+  void Add(const BlockCost& block, double count) {
+    forward += block.forward * count;
+    backward += (block.backward + block.recompute) * count;
+    At(parts, TimePart::kCompute) += (block.forward + block.backward) * count;
+    At(parts, TimePart::kRecompute) += block.recompute * count;
+    At(parts, TimePart::kHost) += block.host * count;
+    At(parts, TimePart::kTensorComm) += block.tensor_comm * count;
+    At(parts, TimePart::kContextComm) += block.context_comm * count;
+    At(parts, TimePart::kExpertComm) += block.expert_comm * count;
+    pass.plain += (block.forward + block.backward + block.recompute + block.host + block.context_comm) * count;
+    pass.tensor += block.tensor_comm * count;
+    pass.expert += block.expert_comm * count;
+    flops += block.flops * count;
+  }
+};
+
+class StageBuilder {
+ public:
+  StageBuilder(const Job& job, const LayersCost& layers, const Sharding& sharding, const Placement& placement)
+      : job_(job), model_(*job.model), layers_(layers), sharding_(sharding), placement_(placement), counts_(CountLayers(job, placement)) {}
+
+  const LayerCounts& counts() const { return counts_; }
+
+  // Everything but the memory instants.
+  StageLoad Load(std::size_t stage) const {
+    StageLoad load;
+    load.stage = static_cast<int>(stage);
+    Sums sums;
+    double layers = std::accumulate(counts_[stage].begin(), counts_[stage].end(), 0.0);
+    const double again = RecomputedShare(sharding_.recompute, model_, stage, layers);
+    for (std::size_t b = 0; b < layers_.blocks.size(); ++b) {
+      const double count = counts_[stage][b];
+      if (count <= 0) continue;
+      sums.Add(layers_.blocks[b], count * (1 - again));
+      if (again > 0) sums.Add(layers_.recomputed[b], count * again);
+      Own(layers_.blocks[b], count, load);
+    }
+    if (stage == 0) {
+      sums.Add(layers_.embedding, 1);
+      Own(layers_.embedding, 1, load);
+    }
+    if (Last(stage)) {
+      sums.Add(layers_.head, 1 + double(layers_.mtp.size()));  // each MTP module computes the shared head
+      Own(layers_.head, 1, load);
+      for (const BlockCost& module : layers_.mtp) {
+        sums.Add(module, 1);
+        Own(module, 1, load);
+      }
+      // A tied head, or MTP modules, need the embedding on this stage too.
+      if (placement_.pp > 1 && (model_.facts.tied_embeddings || !layers_.mtp.empty())) Own(layers_.embedding, 1, load);
+    }
+    load.pass = sums.pass;
+    load.parts = sums.parts;
+    load.flops = sums.flops;
+    const Seconds compute = sums.forward + sums.backward;
+    load.forward_share = compute.value > 0 ? sums.forward / compute : 1.0 / 3;
+    return load;
+  }
+
+  bool Last(std::size_t stage) const { return stage + 1 == counts_.size(); }
+
+  void Instants(StageLoad& load) const;
+
+ private:
+  static void Own(const BlockCost& block, double count, StageLoad& load) {
+    load.dense_parameters += block.dense_parameters * count;
+    load.expert_parameters += block.expert_parameters * count;
+    load.autocast_weights += block.dense_weights * count;
+  }
+  // Bytes of one gathered copy of a block.
+  Bytes Unit(const BlockCost& block) const { return {job_.conventions.gather_bytes * (block.dense_parameters + block.expert_parameters)}; }
+
+  const Job& job_;
+  const Model& model_;
+  const LayersCost& layers_;
+  const Sharding& sharding_;
+  const Placement& placement_;
+  const LayerCounts counts_;
+};
+
+void StageBuilder::Instants(StageLoad& load) const {
+  const Conventions& c = job_.conventions;
+  const std::size_t stage = static_cast<std::size_t>(load.stage);
+  const bool last = Last(stage), first = stage == 0, full = sharding_.recompute.kind == RecomputeKind::kFull;
+  const double layer_count = std::accumulate(counts_[stage].begin(), counts_[stage].end(), 0.0);
+  const double again = RecomputedShare(sharding_.recompute, model_, stage, layer_count);
+  const bool recomputes = full || again > 0;
+
+  Bytes saved, workspace, whole, unit, shapes;
+  for (std::size_t b = 0; b < layers_.blocks.size(); ++b) {
+    const double count = counts_[stage][b];
+    if (count <= 0) continue;
+    const BlockCost& block = layers_.blocks[b];
+    saved += block.saved * (count * (1 - again));
+    workspace = Max(workspace, block.workspace);
+    if (again > 0) {
+      saved += layers_.recomputed[b].saved * (count * again);
+      workspace = Max(workspace, layers_.recomputed[b].workspace);
+    }
+    whole = Max(whole, recomputes && again == 0 ? block.saved : block.saved_whole);
+    unit = Max(unit, Unit(block));
+    if (c.dummy_weight_gradients) shapes = Max(shapes, Bytes{2 * block.dense_weights});
+  }
+  Bytes root, root_saved;
+  if (first) {
+    root += Unit(layers_.embedding);
+    root_saved += layers_.embedding.saved;
+  }
+  Bytes at_loss;
+  if (last) {
+    root += Unit(layers_.head);
+    at_loss = layers_.head.saved;
+    for (const BlockCost& module : layers_.mtp) saved += module.saved;
+    for (std::size_t i = 0; i < layers_.mtp.size(); ++i) at_loss += layers_.head.saved + layers_.logits_backward;
+  }
+  const double in_flight = InFlight(placement_.schedule, load.stage, placement_.pp, placement_.vpp, placement_.microbatches);
+  const Bytes held = saved * in_flight + root_saved * in_flight + shapes + (placement_.pp > 1 ? layers_.boundary * 2 : Bytes{});
+  const bool accumulated = placement_.microbatches > 1;
+  const double parameters = std::max(1.0, load.dense_parameters + load.expert_parameters);
+  const double head_share = last ? (layers_.head.dense_parameters + (model_.facts.tied_embeddings ? layers_.embedding.dense_parameters : 0)) / parameters : 0;
+
+  // Gathered and reduced units, for policies that shard parameters. FSDP under a pipeline keeps its
+  // stage gathered and its gradients whole until the last micro batch.
+  const bool keeps = c.fsdp_style && placement_.pp > 1;
+  const Bytes stage_gathered{c.gather_bytes * parameters};
+  const auto gathered = [&](Bytes units) {
+    if (keeps) return stage_gathered;
+    if (c.max_live_parameters > 0) return Min(stage_gathered, Max(units, Bytes{c.gather_bytes * c.max_live_parameters}));
+    return Min(stage_gathered, units);
+  };
+  const double reduce_factor = (c.gather_bytes + c.wire_gradient_bytes) / c.gather_bytes;
+  const Bytes whole_gradients = keeps ? Bytes{c.wire_gradient_bytes * parameters} : Bytes{};
+
+  const auto add = [&](const Instant& instant) { load.instant[static_cast<std::size_t>(load.instants++)] = instant; };
+  if (last) {
+    add({.name = "loss", .activations = held + at_loss, .workspace = {}, .logits = layers_.logits_forward, .gradients = accumulated ? 1.0 : 0.0,
+         .gathered = gathered(root + unit), .reducing = whole_gradients, .autocast_copies = true, .optimizer_step = false});
+    const Bytes head_gradient = c.head_gradient_at_loss ? Bytes{c.gather_bytes * layers_.head.dense_weights} : Bytes{};
+    add({.name = "loss backward", .activations = held + at_loss, .workspace = head_gradient, .logits = layers_.logits_backward + layers_.logits_kept,
+         .gradients = accumulated ? 1.0 : 0.0, .gathered = gathered(root + unit), .reducing = whole_gradients, .autocast_copies = !full, .optimizer_step = false});
+  }
+  const Bytes logits_kept = last ? layers_.logits_kept : Bytes{};
+  add({.name = "last layer backward", .activations = held, .workspace = workspace, .logits = logits_kept, .gradients = accumulated ? 1.0 : head_share,
+       .gathered = gathered(root + unit * 2.0), .reducing = Max(whole_gradients, unit * reduce_factor), .autocast_copies = !full, .optimizer_step = false});
+  const Bytes earlier = saved * (in_flight - 1) + root_saved * (in_flight - 1) + shapes;
+  add({.name = "first layer backward", .activations = earlier + root_saved + whole, .workspace = workspace, .logits = logits_kept, .gradients = 1,
+       .gathered = gathered(root + unit * 2.0), .reducing = Max(whole_gradients, unit * reduce_factor), .autocast_copies = false, .optimizer_step = false});
+  add({.name = "gradient reduction", .activations = earlier, .workspace = {}, .logits = logits_kept, .gradients = 1, .gathered = {},
+       .reducing = Max(whole_gradients, root * reduce_factor), .autocast_copies = false, .optimizer_step = false});
+  add({.name = "optimizer step", .activations = shapes, .workspace = {}, .logits = {}, .gradients = 1, .gathered = {}, .reducing = {},
+       .autocast_copies = false, .optimizer_step = true});
+}
+
+// `replicas` reduces the shards of `inside` between groups; a group of one: there are none.
+DataTimes TimesOver(const Conventions& c, const StageCost& stage, const Communicator& inside, const Communicator& replicas, const Communicator& experts) {
+  const Bytes dense{c.wire_gradient_bytes * stage.dense_largest}, expert{c.wire_gradient_bytes * stage.expert_largest};
+  const double wire = c.gather_bytes / c.wire_gradient_bytes;
+  DataTimes times;
+  times.replicas = replicas.Time(Collective::kAllReduce, dense / double(inside.group().ranks));
+  times.all_reduce = inside.Time(Collective::kAllReduce, dense) + times.replicas + experts.Time(Collective::kAllReduce, expert);
+  times.reduce_scatter = inside.Time(Collective::kReduceScatter, dense) + times.replicas + experts.Time(Collective::kReduceScatter, expert);
+  times.all_gather = inside.Time(Collective::kAllGather, dense * wire) + experts.Time(Collective::kAllGather, expert * wire);
+  return times;
+}
+}  // namespace
+
+StageCost CostStage(const Job& job, const LayersCost& layers, const Sharding& sharding, const Placement& placement, bool every_stage) {
+  const Machine& machine = *job.machine;
+  const StageBuilder builder(job, layers, sharding, placement);
+  StageCost cost;
+  cost.pp = placement.pp;
+  cost.vpp = placement.vpp;
+  cost.microbatches = placement.microbatches;
+  cost.schedule = placement.schedule;
+  cost.data_ranks = placement.dp * sharding.cp;
+  const double expert_ranks = double(placement.dp) * sharding.cp * sharding.tp / (double(sharding.ep) * sharding.etp);
+  cost.expert_data_ranks = std::max(1, static_cast<int>(expert_ranks));
+  // All stages' times; the loads that are kept get their memory too.
+  std::vector<StageLoad> all;
+  for (std::size_t s = 0; s < builder.counts().size(); ++s) all.push_back(builder.Load(s));
+  PassTime before;
+  for (StageLoad& load : all) {
+    load.before = before;
+    before += load.pass;
+  }
+  PassTime after;
+  std::size_t slowest = 0;
+  for (std::size_t s = all.size(); s-- > 0;) {
+    all[s].after = after;
+    after += all[s].pass;
+    if (all[s].pass.Under({}) >= all[slowest].pass.Under({})) slowest = s;
+  }
+  std::vector<std::size_t> kept;
+  if (every_stage) {
+    kept.resize(all.size());
+    std::iota(kept.begin(), kept.end(), std::size_t{0});
+  } else {
+    kept = {0, all.size() / 2, slowest, all.size() - 1};
+    std::sort(kept.begin(), kept.end());
+    kept.erase(std::unique(kept.begin(), kept.end()), kept.end());
+  }
+  const Conventions& c = job.conventions;
+  const Communicator data(machine, {cost.data_ranks, sharding.tp});
+  const Communicator expert_data(machine, {job.model->facts.experts > 0 ? cost.expert_data_ranks : 1, sharding.ep * sharding.etp});
+  for (std::size_t s : kept) {
+    StageLoad& load = all[s];
+    builder.Instants(load);
+    const Bytes dense{c.gather_bytes * load.dense_parameters}, expert{c.gather_bytes * load.expert_parameters};
+    const Seconds gather = data.Time(Collective::kAllGather, dense) + expert_data.Time(Collective::kAllGather, expert);
+    load.gather_forward = load.gather_backward = gather;
+    const double wire = c.wire_gradient_bytes / c.gather_bytes;
+    load.scatter = data.Time(Collective::kReduceScatter, dense * wire) + expert_data.Time(Collective::kReduceScatter, expert * wire);
+    cost.dense_largest = std::max(cost.dense_largest, load.dense_parameters);
+    cost.expert_largest = std::max(cost.expert_largest, load.expert_parameters);
+    cost.last_backward = Max(cost.last_backward, load.pass.Under({}) * (1 - load.forward_share));
+    cost.loads.push_back(load);
+  }
+  cost.everywhere = TimesOver(c, cost, data, Communicator(), expert_data);
+  const int node = std::clamp(machine.gpus_per_node / sharding.tp, 1, cost.data_ranks);
+  if (node < cost.data_ranks) {
+    const Communicator inside(machine, {node, sharding.tp}), replicas(machine, {std::max(1, cost.data_ranks / node), sharding.tp * node});
+    cost.within_node = TimesOver(c, cost, inside, replicas, expert_data);
+  }
+  if (placement.pp > 1) {
+    const int ranks = machine.Gpus() / placement.pp;
+    const Communicator neighbours(machine, {2, std::max(1, ranks)});
+    cost.p2p = neighbours.Time(Collective::kSendRecv, layers.boundary);
+    // Megatron sends a slice per tensor rank and gathers on the other side.
+    if (c.p2p_split_over_tp && !sharding.sp && sharding.tp > 1)
+      cost.p2p += layers.tensor.Time(Collective::kAllGather, layers.boundary * double(sharding.tp));
+    cost.nccl += neighbours.Memory(false);
+  }
+  cost.nccl += layers.tensor.Memory(false) + data.Memory(false);
+  if (sharding.ep > 1) cost.nccl += Communicator(machine, {sharding.ep, sharding.etp}).Memory(true);
+  if (sharding.cp > 1) cost.nccl += Communicator(machine, {sharding.cp, sharding.tp}).Memory(sharding.cp_kind == CpKind::kUlysses);
+  return cost;
+}
+}  // namespace shardplan

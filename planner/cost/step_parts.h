@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+// What CostStep and Evaluate share: which state a policy leaves on a rank, and the bytes at one instant.
+#pragma once
+#include "planner/cost/cost.h"
+
+namespace shardplan {
+
+struct StatePerPolicy {
+  StatePerPolicy(const Job& job, const StageCost& stage, const Policy& policy);
+  bool parameters_sharded, stage_gathered, gradients_sharded;
+  bool optimizer_on_gpu, parameters_on_gpu, activations_on_gpu;
+  double dense_shard, expert_shard;  // of a rank's parameters
+  double fixed;                      // bytes of fixed buckets
+  // Offloaded optimizers take the gradients to the host as they come.
+  bool gradients_on_gpu() const { return optimizer_on_gpu || !gradients_sharded; }
+};
+
+// The same for one stage, in bytes: what instants only add up. (Eq. 18)
+class LoadState {
+ public:
+  LoadState(const Job& job, const StatePerPolicy& state, const StageLoad& load);
+  Bytes Allocated(const Instant& instant) const {
+    return {standing_ + autocast_ * instant.autocast_copies + gradients_ * Alive(instant) + activations_ * instant.activations.value +
+            instant.workspace.value + instant.logits.value + sharded_ * (unit_gathered_ * instant.gathered.value + instant.reducing.value) +
+            (instant.optimizer_step ? temporaries_ : stage_gathered_)};
+  }
+  // The same by cause; the parts add up to Allocated.
+  MemoryParts Parts(const Instant& instant) const;
+
+ private:
+  double Alive(const Instant& instant) const { return whole_step_ ? 1 : instant.gradients; }
+  bool whole_step_;
+  double parameters_, states_, buckets_, standing_, autocast_, gradients_, activations_, sharded_, unit_gathered_, stage_gathered_, temporaries_;
+};
+
+// Least length of the pipeline as one stage sees it, `extra` added to each of its micro batches.
+Seconds PipelineTime(const StageCost& stage, const Policy& policy, const StageLoad& load, Seconds extra);
+}  // namespace shardplan

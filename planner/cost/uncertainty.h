@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+// How sure a prediction is: each named part carries a log-normal factor; parts err independently.
+#pragma once
+#include <array>
+
+#include "planner/cost/cost.h"
+
+namespace shardplan {
+
+// Relative standard deviation of a sum of parts.
+double MemorySpread(const MemoryParts& parts);
+double TimeSpread(const TimeParts& parts);
+// The 10-90 % range around `centre` of a log-normal with relative deviation `spread`.
+template <class Quantity>
+std::array<Quantity, 2> Interval(Quantity centre, double spread);
+// Chance that `bytes` times the factor exceeds `limit`.
+double ChanceAbove(Bytes bytes, double spread, Bytes limit);
+}  // namespace shardplan

@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+// What each framework does where the `train` section of a spec leaves a key out.
+//
+// One table. What a framework does whatever the spec says is in its Conventions (framework.h).
+#pragma once
+#include "planner/framework/training.h"
+
+namespace shardplan {
+
+struct TrainingDefaults {
+  Dtype gradient_dtype = Dtype::kFp32;
+  Dtype reduce_dtype = Dtype::kFp32;
+  Dtype optimizer_state_dtype = Dtype::kFp32;
+  OptimizerImpl optimizer_impl = OptimizerImpl::kFused;
+  AttentionImpl attention = AttentionImpl::kFlash;
+  LossImpl loss = LossImpl::kEager;
+  bool vocab_parallel = true;
+};
+
+TrainingDefaults DefaultsOf(FrameworkId framework, Precision precision, bool compile);
+}  // namespace shardplan

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+// PyTorch FSDP1 and FSDP2 (also Composer, fms-fsdp, NeMo AutoModel, torchtune).
+#include "planner/framework/common.h"
+#include "planner/framework/conventions.h"
+
+namespace shardplan {
+
+Conventions FsdpConventions(const Training& training, const Model&) {
+  Conventions c;
+  TorchStates(training, c);
+  // Mixed precision is FSDP's own: fp32 shards, 16-bit gathered weights and inputs, no autocast.
+  c.kernels = training.compile ? kCompiled : kEager;
+  c.fused_pointwise = training.compile;
+  c.wire_gradient_bytes = BytesOf(training.reduce_dtype);
+  LossBytes(training, c);
+  c.vocab_parallel = training.vocab_parallel;
+  c.fsdp_style = true;
+  c.gradients_sharded_between_microbatches = true;
+  c.reduce_each_microbatch = true;
+  c.default_overlap = {
+      .grad_reduce = true, .param_gather = true, .tp = false, .p2p = false, .moe = false};
+  return c;
+}
+}  // namespace shardplan

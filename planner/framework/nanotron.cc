@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+// nanotron: Megatron-like 3D parallelism with fp32 gradient accumulators.
+#include "planner/framework/common.h"
+#include "planner/framework/conventions.h"
+
+namespace shardplan {
+
+Conventions NanotronConventions(const Training& training, const Model&) {
+  Conventions c;
+  c.kernels = kNanotron;
+  c.parameter_bytes = c.compute_bytes = c.residual_bytes = IsFull(training.precision) ? 4 : 2;
+  c.gradient_bytes = 4;  // accumulators, never sharded
+  c.wire_gradient_bytes = 4;
+  c.gather_bytes = 2;
+  c.master_bytes = 4;
+  c.moment_bytes = MomentBytes(training.optimizer, 4);
+  c.gradient_life = GradientLife::kWholeStep;
+  c.logit_bytes_forward = c.logit_bytes_backward = 10;
+  c.allocator_slack = 0.08;
+  c.fused_pointwise = true;
+  c.layer_floor_seconds = 0.6e-3;
+  c.fixed_step_seconds = 20e-3;
+  c.blocking_p2p = true;
+  c.selective_modules = 1u << static_cast<int>(Module::kCoreAttention);
+  return c;
+}
+}  // namespace shardplan

@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "planner/report/check_report.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "planner/report/evaluation_text.h"
+#include "planner/report/plan_text.h"
+
+namespace shardplan {
+namespace {
+
+constexpr int kBar = 30;
+
+// GiB in a column whose header says so.
+std::string InGib(Bytes bytes) {
+  return bytes.value == 0 ? "" : fmt::format("{:.2f}", bytes.value / (1 << 30));
+}
+
+const StageMemory* FullestStage(const Evaluation& evaluation) {
+  const auto fullest = std::max_element(
+      evaluation.stages.begin(), evaluation.stages.end(),
+      [](const StageMemory& a, const StageMemory& b) { return a.allocated < b.allocated; });
+  return fullest == evaluation.stages.end() ? nullptr : &*fullest;
+}
+
+std::string VerdictLine(const Evaluation& evaluation, const Look& look) {
+  std::string text = fmt::format(
+      "verdict: {}   {} of {} on the fullest GPU (rank {})",
+      Colored(Name(evaluation.verdict), ToneOf(evaluation.verdict), look),
+      FormatBytes(evaluation.peak_device), FormatBytes(evaluation.capacity), evaluation.peak_rank);
+  if (evaluation.p_oom > 0)
+    text += fmt::format(", chance of running out of memory {}", FormatPercent(evaluation.p_oom));
+  if (evaluation.step.host.value > 0)
+    text += fmt::format("; host {} per node", FormatBytes(evaluation.step.host));
+  if (evaluation.step.nvme.value > 0)
+    text += fmt::format("; NVMe {} per node", FormatBytes(evaluation.step.nvme));
+  return text + "\n";
+}
+
+std::string StageTable(const Evaluation& evaluation, const Look& look) {
+  std::vector<Table::Column> columns{{"stage"}, {"allocated"}};
+  for (int part = 0; part < kMemoryParts; ++part)
+    columns.push_back({Words(Name(static_cast<MemoryPart>(part)))});
+  columns.push_back({"peaks at", Table::Align::kLeft});
+  Table table(std::move(columns));
+  for (const StageMemory& stage : evaluation.stages) {
+    std::vector<std::string> cells{fmt::format("{}", stage.stage), InGib(stage.allocated)};
+    for (const Bytes part : stage.parts) cells.push_back(InGib(part));
+    cells.emplace_back(stage.instant);
+    table.Add(std::move(cells));
+  }
+  return "memory of each stage at its peak, GiB\n" + table.Print(look);
+}
+
+// What fills the device, from the weights to what no allocator sees.
+std::string Waterfall(const Evaluation& evaluation, const StageMemory& stage, const Look& look) {
+  Table table({{"", Table::Align::kLeft}, {"GiB"}, {"share"}, {"", Table::Align::kLeft}});
+  const auto add = [&](std::string name, Bytes bytes, Tone tone) {
+    if (bytes.value <= 0) return;
+    const double share = bytes / evaluation.capacity;
+    table.Add({std::move(name), InGib(bytes), FormatPercent(share), Bar(share, kBar, look)}, tone);
+  };
+  for (int part = 0; part < kMemoryParts; ++part)
+    add(Words(Name(static_cast<MemoryPart>(part))), stage.parts[static_cast<std::size_t>(part)],
+        Tone::kPlain);
+  add("allocated", evaluation.peak_allocated, Tone::kBold);
+  add("held by the allocator", evaluation.peak_reserved - evaluation.peak_allocated, Tone::kPlain);
+  add("CUDA, libraries, NCCL", evaluation.peak_device - evaluation.peak_reserved, Tone::kPlain);
+  add("device", evaluation.peak_device, Tone::kBold);
+  add("free", evaluation.capacity - evaluation.peak_device, Tone::kDim);
+  const auto largest = std::max_element(stage.parts.begin(), stage.parts.end());
+  return fmt::format(
+             "stage {} at its peak, {}: {} take the most; allocated {} to {} in 4 of 5 cases\n",
+             stage.stage, stage.instant,
+             Words(Name(static_cast<MemoryPart>(largest - stage.parts.begin()))),
+             FormatBytes(evaluation.memory_interval[0]),
+             FormatBytes(evaluation.memory_interval[1])) +
+         table.Print(look);
+}
+
+std::string Series(const StageMemory& stage, const Look& look) {
+  Table table({{"instant", Table::Align::kLeft}, {"GiB"}, {"", Table::Align::kLeft}});
+  for (const StageMemory::Point& point : stage.series)
+    table.Add({point.instant, InGib(point.allocated),
+               Bar(point.allocated / Max(stage.allocated, Bytes{1}), kBar, look)});
+  return fmt::format("stage {} over a step\n", stage.stage) + table.Print(look);
+}
+
+std::string TimeTable(const Evaluation& evaluation, const Look& look) {
+  const Seconds step = evaluation.step.Time();
+  Table table({{"", Table::Align::kLeft}, {"time"}, {"share"}, {"", Table::Align::kLeft}});
+  for (int i = 0; i < kTimeParts; ++i) {
+    const Seconds part = evaluation.step.time[static_cast<std::size_t>(i)];
+    if (part.value <= 0) continue;
+    table.Add({Words(Name(static_cast<TimePart>(i))), FormatSeconds(part),
+               FormatPercent(part / step), Bar(part / step, kBar, look)});
+  }
+  table.Add({"step", FormatSeconds(step), "", ""}, Tone::kBold);
+  return fmt::format("time of a step: {}; {} to {} in 4 of 5 cases\n", FormatSeconds(step),
+                     FormatSeconds(evaluation.time_interval[0]),
+                     FormatSeconds(evaluation.time_interval[1])) +
+         table.Print(look);
+}
+
+std::string Throughput(const Subject& subject, const Evaluation& evaluation) {
+  const Machine& machine = *subject.machine;
+  std::string text = fmt::format(
+      "throughput: {} tokens/s per GPU, {} samples/s; {:.0f} model TFLOP/s per GPU ({} MFU), "
+      "{:.0f} "
+      "executed\n",
+      FormatCount(evaluation.tokens_per_second_per_gpu),
+      FormatFigure(evaluation.samples_per_second), evaluation.model_flops_per_gpu / 1e12,
+      FormatPercent(evaluation.mfu), evaluation.hardware_flops_per_gpu / 1e12);
+  const double tokens = subject.training->tokens;
+  const double rate = evaluation.tokens_per_second_per_gpu * machine.Gpus();
+  if (tokens > 0 && rate > 0) {
+    const Seconds run{tokens / rate};
+    const double gpu_hours = run.value / 3600 * machine.Gpus();
+    text += fmt::format("the run: {} tokens in {}, {} GPU-hours", FormatScaled(tokens),
+                        FormatSeconds(run), FormatCount(gpu_hours));
+    if (machine.price_per_gpu_hour > 0)
+      text += fmt::format(", {} for the GPUs", FormatCount(gpu_hours * machine.price_per_gpu_hour));
+    text += "\n";
+  }
+  return text;
+}
+
+// What the answers of `check` begin with.
+Json HeadJson(const Subject& subject, const Plan& plan) {
+  return {{"schema", kSchema},
+          {"version", subject.version},
+          {"spec_hash", subject.spec_hash},
+          {"model", SubjectJson(subject)},
+          {"cluster", ClusterJson(*subject.machine)},
+          {"plan", PlanJson(plan)}};
+}
+}  // namespace
+
+std::string CheckReport(const Subject& subject, const Evaluation& evaluation,
+                        const std::vector<Hint>& hints, const Look& look) {
+  std::string text = Headline(subject) + "plan: " + PlanText(evaluation.plan) + "\n" +
+                     VerdictLine(evaluation, look);
+  if (evaluation.verdict != Verdict::kFits)
+    text += "  " + LimitText(evaluation, subject.memory_reserve) + "\n";
+  text += HintLines(hints, &evaluation, look) + "\n" + StageTable(evaluation, look);
+  if (const StageMemory* fullest = FullestStage(evaluation)) {
+    text += "\n" + Waterfall(evaluation, *fullest, look);
+    if (!fullest->series.empty()) text += "\n" + Series(*fullest, look);
+  }
+  return text + "\n" + TimeTable(evaluation, look) + "\n" + Throughput(subject, evaluation) +
+         BasisLine(*subject.machine);
+}
+
+std::string IllegalReport(const Subject& subject, const Plan& plan,
+                          const std::vector<Reason>& broken, const Look& look) {
+  std::string text = Headline(subject) + "plan: " + PlanText(plan) + "\n" + "verdict: " +
+                     Colored(Name(Verdict::kIllegal), ToneOf(Verdict::kIllegal), look) + "\n";
+  Table table({{"rule", Table::Align::kLeft}, {"", Table::Align::kLeft}});
+  for (const Reason& reason : broken) table.Add({reason.rule, reason.text});
+  return text + table.Print(look);
+}
+
+Json CheckJson(const Subject& subject, const Evaluation& evaluation,
+               const std::vector<Hint>& hints) {
+  Json reasons = Json::array();
+  if (evaluation.verdict != Verdict::kFits)
+    reasons.push_back({{"rule", evaluation.limit.empty() ? "memory" : evaluation.limit},
+                       {"text", LimitText(evaluation, subject.memory_reserve)}});
+  Json json = HeadJson(subject, evaluation.plan);
+  json["verdict"] = Name(evaluation.verdict);
+  json["p_oom"] = evaluation.p_oom;
+  json["reasons"] = reasons;
+  json["memory"] = MemoryJson(evaluation);
+  json["time"] = TimeJson(evaluation);
+  if (!hints.empty()) json["hints"] = HintsJson(hints);
+  json["basis"] = Basis(*subject.machine);
+  return json;
+}
+
+Json IllegalJson(const Subject& subject, const Plan& plan, const std::vector<Reason>& broken) {
+  Json reasons = Json::array();
+  for (const Reason& reason : broken)
+    reasons.push_back({{"rule", reason.rule}, {"text", reason.text}});
+  Json json = HeadJson(subject, plan);
+  json["verdict"] = Name(Verdict::kIllegal);
+  json["reasons"] = reasons;
+  json["basis"] = Basis(*subject.machine);
+  return json;
+}
+}  // namespace shardplan

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+// The `memory` and `time` objects of an evaluation.
+#include "planner/report/check_report.h"
+
+namespace shardplan {
+namespace {
+
+Json BytesJson(Bytes bytes) { return WholeNumber(bytes.value); }
+
+Json StageJson(const StageMemory& stage) {
+  Json parts = Json::object(), series = Json::array();
+  for (int i = 0; i < kMemoryParts; ++i)
+    parts[Name(static_cast<MemoryPart>(i))] = BytesJson(stage.parts[static_cast<std::size_t>(i)]);
+  for (const StageMemory::Point& point : stage.series)
+    series.push_back({{"instant", point.instant}, {"allocated", BytesJson(point.allocated)}});
+  return {{"stage", stage.stage},
+          {"peak_allocated", BytesJson(stage.allocated)},
+          {"instant", stage.instant},
+          {"parts", parts},
+          {"series", series}};
+}
+}  // namespace
+
+Json MemoryJson(const Evaluation& evaluation) {
+  Json stages = Json::array();
+  for (const StageMemory& stage : evaluation.stages) stages.push_back(StageJson(stage));
+  return {{"capacity", BytesJson(evaluation.capacity)},
+          {"peak_allocated", BytesJson(evaluation.peak_allocated)},
+          {"peak_reserved", BytesJson(evaluation.peak_reserved)},
+          {"peak_device", BytesJson(evaluation.peak_device)},
+          {"interval",
+           {BytesJson(evaluation.memory_interval[0]), BytesJson(evaluation.memory_interval[1])}},
+          {"host_per_node", BytesJson(evaluation.step.host)},
+          {"nvme_per_node", BytesJson(evaluation.step.nvme)},
+          {"peak_rank", evaluation.peak_rank},
+          {"stages", stages}};
+}
+
+Json TimeJson(const Evaluation& evaluation) {
+  Json parts = Json::object();
+  for (int i = 0; i < kTimeParts; ++i)
+    parts[Name(static_cast<TimePart>(i))] = evaluation.step.time[static_cast<std::size_t>(i)].value;
+  return {{"step_seconds", evaluation.step.Time().value},
+          {"interval", {evaluation.time_interval[0].value, evaluation.time_interval[1].value}},
+          {"parts", parts},
+          {"tokens_per_second_per_gpu", evaluation.tokens_per_second_per_gpu},
+          {"samples_per_second", evaluation.samples_per_second},
+          {"model_tflops_per_gpu", evaluation.model_flops_per_gpu / 1e12},
+          {"hardware_tflops_per_gpu", evaluation.hardware_flops_per_gpu / 1e12},
+          {"mfu", evaluation.mfu}};
+}
+}  // namespace shardplan

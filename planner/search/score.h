@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the search minimizes: a row of numbers, compared one after the other.
+//
+// The first number is the objective, the others decide between plans that it cannot tell apart.
+// Numbers that are each no greater make a score that is no greater, so a bound by number is a
+// bound.
+#pragma once
+#include <array>
+#include <limits>
+
+#include "planner/cost/cost.h"
+#include "planner/search/search.h"
+
+namespace shardplan {
+
+struct Score {
+  std::array<double, 3> value{};
+
+  friend constexpr bool operator<(const Score& a, const Score& b) {
+    for (std::size_t i = 0; i < a.value.size(); ++i)
+      if (a.value[i] != b.value[i]) return a.value[i] < b.value[i];
+    return false;
+  }
+  friend constexpr bool operator==(const Score& a, const Score& b) = default;
+};
+
+inline constexpr double kInfinite = std::numeric_limits<double>::infinity();
+inline constexpr Score kWorst{{kInfinite, kInfinite, kInfinite}};  // excludes no plan
+
+inline double GpusOf(const Sharding& sharding, const Placement& placement) {
+  return static_cast<double>(sharding.tp) * sharding.cp * placement.pp * placement.dp;
+}
+
+constexpr Score ScoreOf(Objective objective, double gpus, Seconds time, Bytes memory) {
+  switch (objective) {
+    case Objective::kThroughput:
+      return {{time.value, memory.value, gpus}};
+    case Objective::kMemory:
+      return {{memory.value, time.value, gpus}};
+    case Objective::kCost:
+      return {{gpus * time.value, memory.value, gpus}};
+    case Objective::kGpus:
+      return {{gpus, time.value, memory.value}};
+  }
+  return kWorst;
+}
+
+inline Score ScoreOf(Objective objective, const Evaluation& evaluation) {
+  return ScoreOf(objective, GpusOf(evaluation.plan.sharding, evaluation.plan.placement),
+                 evaluation.step.Time(), evaluation.peak_allocated);
+}
+}  // namespace shardplan

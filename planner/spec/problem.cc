@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "planner/spec/problem.h"
+
+#include <filesystem>
+#include <iostream>
+#include <iterator>
+
+#include "planner/spec/reader.h"
+#include "planner/spec/resolve.h"
+#include "planner/spec/writer.h"
+
+namespace shardplan {
+namespace {
+
+namespace fs = std::filesystem;
+
+Result<Problem> Resolve(const SourcePtr& source, const std::string& directory,
+                        const std::vector<std::string>& sets, Needs needs,
+                        const std::string& fallback_title) {
+  Result<SpecText> text = ReadSpec(source, directory, sets);
+  if (!text) return tl::unexpected(text.error());
+  Problem problem;
+  if (needs != Needs::kCluster) {
+    Result<ResolvedModel> model = ResolveModel(*text, fallback_title);
+    if (!model) return tl::unexpected(model.error());
+    problem.title = std::move(model->title);
+    problem.model = std::move(model->model);
+    problem.notes = std::move(model->notes);
+  }
+  if (needs != Needs::kModel) {
+    Result<Machine> machine = ResolveCluster(*text);
+    if (!machine) return tl::unexpected(machine.error());
+    problem.machine = std::move(*machine);
+  }
+  if (needs == Needs::kAll) {
+    Result<Training> training = ResolveTrain(*text);
+    if (!training) return tl::unexpected(training.error());
+    problem.training = std::move(*training);
+    Result<Wishes> wishes = ResolvePlan(*text);
+    if (!wishes) return tl::unexpected(wishes.error());
+    problem.wishes = std::move(*wishes);
+  } else {
+    problem.training.seq_length = text->spec.train().seq_length();
+  }
+  problem.search = ResolveSearch(*text);
+  problem.memory_reserve = {text->spec.search().memory_reserve()};
+  problem.spec_hash = HashOf(text->spec);
+  return problem;
+}
+
+}  // namespace
+
+Result<SpecText> ReadSpec(const SourcePtr& source, const std::string& directory,
+                          const std::vector<std::string>& sets) {
+  SpecText text{.directory = directory};
+  if (Result<void> read = ReadMessage(source, &text.spec, &text.map); !read)
+    return tl::unexpected(read.error());
+  for (const std::string& argument : sets)
+    if (Result<void> set = SetKey(argument, &text.spec, &text.map); !set)
+      return tl::unexpected(set.error());
+  return text;
+}
+
+Result<Problem> ReadProblem(const std::string& path, const std::vector<std::string>& sets,
+                            Needs needs) {
+  if (path == "-") {
+    const std::string text{std::istreambuf_iterator<char>(std::cin), {}};
+    return ParseProblem(text, "stdin", sets, needs);
+  }
+  const Result<SourcePtr> source = ReadSource(path, {});
+  if (!source) return tl::unexpected(source.error());
+  return Resolve(*source, fs::path(path).parent_path().string(), sets, needs,
+                 fs::path(path).stem().string());
+}
+
+Result<Problem> ParseProblem(const std::string& text, const std::string& name,
+                             const std::vector<std::string>& sets, Needs needs) {
+  return Resolve(MakeSource(name, text), fs::path(name).parent_path().string(), sets, needs, "");
+}
+}  // namespace shardplan

@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "planner/cost/cost.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <random>
+
+#include "tests/support/cases.h"
+
+namespace shardplan {
+namespace {
+using namespace shardplan::literals;
+using testing::DgxH100;
+using testing::H200;
+using testing::Llama70b;
+using testing::Mixtral;
+using testing::RandomPlan;
+using testing::TinyLlama;
+
+Training HfTraining(Precision precision) {
+  Training training;
+  training.framework = FrameworkId::kHf;
+  training.seq_length = 2048;
+  training.global_batch_size = 4;
+  training.precision = precision;
+  training.attention = AttentionImpl::kSdpa;
+  training.loss = LossImpl::kEager;
+  training.keep_logits = true;
+  return training;
+}
+
+Training Megatron(int seq_length, int batch) {
+  Training training;
+  training.framework = FrameworkId::kMegatron;
+  training.seq_length = seq_length;
+  training.global_batch_size = batch;
+  training.loss = LossImpl::kVocabParallel;
+  return training;
+}
+
+Plan OneGpu(int micro_batch, RecomputeKind recompute) {
+  Plan plan;
+  plan.sharding.micro_batch_size = micro_batch;
+  plan.sharding.recompute.kind = recompute;
+  return plan;
+}
+
+double GiB(Bytes bytes) { return bytes.value / (1 << 30); }
+
+// torch.cuda.max_memory_allocated on one H200, PyTorch 2.11, transformers 5.17 (evidence: h200-steps.jsonl).
+TEST(Memory, WalksTinyLlamaToHalfAPercent) {
+  struct Row { Precision precision; RecomputeKind recompute; double measured; };
+  const Model model = TinyLlama();
+  const Machine machine = H200(1, 1);
+  for (const Row& row : {Row{Precision::kBf16True, RecomputeKind::kNone, 24.387}, Row{Precision::kBf16True, RecomputeKind::kFull, 10.382},
+                         Row{Precision::kBf16Mixed, RecomputeKind::kNone, 35.866}}) {
+    const Training training = HfTraining(row.precision);
+    const Evaluation e = Evaluate(MakeJob(model, machine, training, {}), OneGpu(4, row.recompute));
+    EXPECT_NEAR(GiB(e.peak_allocated) / row.measured, 1, 0.005) << row.measured;
+    EXPECT_STREQ(e.stages[0].instant, "loss backward");
+  }
+}
+
+class RandomPlans : public ::testing::TestWithParam<std::uint64_t> {};
+
+// Every number that is shown is a sum of what is shown beside it.
+TEST_P(RandomPlans, PartsAddUp) {
+  std::mt19937_64 random(GetParam());
+  const Model model = GetParam() % 2 ? Llama70b() : Mixtral();
+  const Machine machine = DgxH100(8);
+  const Training training = Megatron(4096, 512);
+  const Evaluation e = Evaluate(MakeJob(model, machine, training, {}), RandomPlan(random, model, machine, training));
+  Seconds time;
+  for (Seconds part : e.step.time) {
+    EXPECT_GE(part.value, 0);
+    time += part;
+  }
+  EXPECT_NEAR(time.value, e.step.Time().value, 1e-9 * time.value);
+  Bytes peak;
+  for (const StageMemory& stage : e.stages) {
+    Bytes sum;
+    for (Bytes part : stage.parts) {
+      EXPECT_GE(part.value, 0);
+      sum += part;
+    }
+    EXPECT_NEAR(sum.value, stage.allocated.value, 1) << "stage " << stage.stage;
+    peak = Max(peak, stage.allocated);
+  }
+  EXPECT_EQ(peak, e.peak_allocated);
+  EXPECT_TRUE(std::isfinite(time.value) && time.value > 0);
+  EXPECT_LE(e.peak_allocated, e.peak_reserved);
+  EXPECT_LE(e.peak_reserved, e.peak_device);
+}
+
+// The search prunes by Bound and shows Evaluate.
+TEST_P(RandomPlans, BoundIsNeverAboveEvaluate) {
+  std::mt19937_64 random(GetParam());
+  const Model model = GetParam() % 2 ? Llama70b() : Mixtral();
+  const Machine machine = DgxH100(8);
+  const Training training = Megatron(4096, 512);
+  const Job job = MakeJob(model, machine, training, {});
+  const Plan plan = RandomPlan(random, model, machine, training);
+  const StepCost bound = Bound(job, plan);
+  const Evaluation e = Evaluate(job, plan);
+  EXPECT_LE(bound.Time().value, e.step.Time().value * (1 + 1e-12));
+  EXPECT_LE(bound.allocated, e.step.allocated);
+}
+
+// A machine that is better in one respect is never slower.
+TEST_P(RandomPlans, MoreBandwidthIsNeverSlower) {
+  std::mt19937_64 random(GetParam());
+  const Model model = Llama70b();
+  const Machine machine = DgxH100(8);
+  const Training training = Megatron(4096, 512);
+  const Plan plan = RandomPlan(random, model, machine, training);
+  const Seconds before = Evaluate(MakeJob(model, machine, training, {}), plan).step.Time();
+  Machine memory = machine, network = machine, compute = machine;
+  memory.gpu.memory_bandwidth *= 1.5;
+  network.scale_out.rate *= 2;
+  compute.gpu.bf16 *= 1.5;
+  for (const Machine& better : {memory, network, compute})
+    EXPECT_LE(Evaluate(MakeJob(model, better, training, {}), plan).step.Time().value, before.value * (1 + 1e-9));
+}
+
+// Recomputing more never keeps more; sharding more state never takes more memory.
+TEST_P(RandomPlans, RecomputationAndZeroOnlySaveMemory) {
+  std::mt19937_64 random(GetParam());
+  const Model model = Llama70b();
+  const Machine machine = DgxH100(8);
+  const Training training = Megatron(4096, 512);
+  const Job job = MakeJob(model, machine, training, {});
+  Plan plan = RandomPlan(random, model, machine, training);
+  plan.sharding.recompute = {};
+  const Bytes none = Evaluate(job, plan).peak_allocated;
+  plan.sharding.recompute.kind = RecomputeKind::kFull;
+  EXPECT_LE(Evaluate(job, plan).peak_allocated, none);
+  if (plan.placement.dp * plan.sharding.cp < 4) return;
+  plan.policy.offload = Offload::kNone;
+  Bytes last{1e18};
+  for (int stage : {0, 1, 2}) {
+    plan.policy.zero_stage = stage;
+    const Bytes bytes = Evaluate(job, plan).peak_allocated;
+    EXPECT_LE(bytes, last) << "zero_stage " << stage;
+    last = bytes;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Seeds, RandomPlans, ::testing::Range(std::uint64_t{0}, std::uint64_t{60}));
+
+TEST(Verdict, SaysOomTightAndFitsAsTheMemoryShrinks) {
+  const Model model = TinyLlama();
+  const Training training = HfTraining(Precision::kBf16True);
+  const auto verdict = [&](double gib) {
+    Machine machine = H200(1, 1);
+    machine.gpu.memory = {gib * (1 << 30)};
+    return Evaluate(MakeJob(model, machine, training, {}), OneGpu(4, RecomputeKind::kNone));
+  };
+  const Evaluation roomy = verdict(40);
+  EXPECT_EQ(roomy.verdict, Verdict::kFits);
+  EXPECT_LT(roomy.p_oom, 0.01);
+  EXPECT_EQ(verdict(20).verdict, Verdict::kOom);
+  EXPECT_GT(verdict(20).p_oom, 0.99);
+  // Between what cannot be avoided and what the allocator would like, it is tight.
+  EXPECT_EQ(verdict(GiB((roomy.step.unavoidable + roomy.peak_device) / 2)).verdict, Verdict::kTight);
+}
+
+TEST(Verdict, NamesTheHostWhenItsMemoryIsShort) {
+  const Model model = Llama70b();
+  Machine machine = DgxH100(1);
+  machine.host.memory = 500_GiB;
+  Training training = Megatron(2048, 8);
+  training.framework = FrameworkId::kDeepspeed;
+  Plan plan;
+  plan.placement.dp = 8;
+  plan.policy = {.zero_stage = 3, .zero_group = 0, .offload = Offload::kOptimizerAndParams, .offload_to = OffloadTo::kCpu, .overlap = {}};
+  plan.sharding.recompute.kind = RecomputeKind::kFull;
+  const Evaluation e = Evaluate(MakeJob(model, machine, training, {}), plan);
+  EXPECT_EQ(e.verdict, Verdict::kOom);
+  EXPECT_EQ(e.limit, "host");
+}
+}  // namespace
+}  // namespace shardplan
