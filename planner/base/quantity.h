@@ -55,7 +55,7 @@ constexpr Quantity<B, F, S> Min(Quantity<B, F, S> a, Quantity<B, F, S> b) {
   return b < a ? b : a;
 }
 
-namespace literals {
+inline namespace literals {
 constexpr Bytes operator""_KiB(unsigned long long v) { return {static_cast<double>(v) * 1024}; }
 constexpr Bytes operator""_MiB(unsigned long long v) { return {static_cast<double>(v) * (1 << 20)}; }
 constexpr Bytes operator""_GiB(unsigned long long v) { return {static_cast<double>(v) * (1 << 30)}; }

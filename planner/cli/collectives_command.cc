@@ -2,13 +2,14 @@
 // collectives SPEC --op OP --ranks N: predicted times of one collective over message sizes.
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <cmath>
 #include <memory>
 #include <optional>
 
 #include "planner/cli/command.h"
 #include "planner/cli/options.h"
 #include "planner/report/collectives_report.h"
-#include "planner/spec/nearest.h"
 #include "planner/spec/quantity_text.h"
 
 namespace shardplan {
@@ -96,13 +97,7 @@ std::function<int()> DeclareCollectives(CLI::App& app) {
          fmt::format("{}", fmt::join(OpNames(), ", ")))
       ->type_name("OP")
       ->required()
-      ->check([](const std::string& text) -> std::string {
-        if (OpOf(text)) return "";
-        const std::string nearest = NearestWord(text, OpNames());
-        return fmt::format("there is no collective '{}'{}; it takes {}", text,
-                           nearest.empty() ? "" : ", did you mean " + nearest + "?",
-                           fmt::join(OpNames(), ", "));
-      });
+      ->check(OneOf("collective", OpNames()));
   AddWhole(app, "--ranks", options->ranks, 1, 1 << 24, "ranks of the group")->required();
   AddWhole(app, "--stride", options->stride, 1, 1 << 24,
            "ranks from one member to the next; default 1");

@@ -39,16 +39,19 @@ std::vector<std::string> OptionNames(const CLI::App& app) {
 
 // What CLI11 found wrong, in our words.
 std::string Explanation(const CLI::ParseError& error, const CLI::App& app) {
-  const std::string see = fmt::format("; shardplan {} --help says what it takes", app.get_name());
+  const std::string see = fmt::format("shardplan {} --help shows all", app.get_name());
   const std::vector<std::string> extra = app.remaining();
-  if (extra.empty()) return error.what() + see;
-  const std::string& word = extra.front();
-  if (word.empty() || word[0] != '-') return fmt::format("unexpected argument '{}'{}", word, see);
-  const std::string name = word.substr(0, word.find('='));
-  const std::string nearest = NearestWord(name, OptionNames(app));
-  return fmt::format("there is no option '{}'{}{}", name,
-                     nearest.empty() ? "" : ", did you mean " + nearest + "?",
-                     nearest.empty() ? see : "");
+  if (!extra.empty()) {
+    const std::string& word = extra.front();
+    if (word.empty() || word[0] != '-')
+      return fmt::format("there is no place for the argument '{}'; {}", word, see);
+    const std::string name = word.substr(0, word.find('='));
+    const std::string near = DidYouMean(name, OptionNames(app));
+    return fmt::format("there is no option '{}'{}{}", name, near.empty() ? "; " : ": " + near, see);
+  }
+  // A failed check says what works; the rest does not.
+  if (dynamic_cast<const CLI::ValidationError*>(&error) != nullptr) return error.what();
+  return fmt::format("{}; {}", error.what(), see);
 }
 
 int Run(const Command& command, int argc, const char* const* argv) {
@@ -59,7 +62,7 @@ int Run(const Command& command, int argc, const char* const* argv) {
   try {
     app.parse(argc, argv);
   } catch (const CLI::CallForHelp&) {
-    return Answer(app.help("shardplan " + std::string(command.name)));
+    return Answer(app.help("shardplan"));
   } catch (const CLI::ParseError& error) {
     return Complain(fmt::format("{}: {}", command.name, Explanation(error, app)), kUsage);
   }
@@ -104,10 +107,8 @@ int RunCommandLine(int argc, const char* const* argv) {
   const auto command = std::find_if(Commands().begin(), Commands().end(),
                                     [&](const Command& c) { return c.name == word; });
   if (command != Commands().end()) return Run(*command, argc - 1, argv + 1);
-  const std::string nearest = NearestWord(word, CommandNames());
-  return Complain(fmt::format("there is no command '{}'{}; it takes {}", word,
-                              nearest.empty() ? "" : ", did you mean " + nearest + "?",
-                              fmt::join(CommandNames(), ", ")),
-                  kUsage);
+  return Complain(
+      fmt::format("there is no command '{}': {}", word, Suggest(word, CommandNames(), "it takes")),
+      kUsage);
 }
 }  // namespace shardplan

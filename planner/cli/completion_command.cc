@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "planner/cli/command.h"
+#include "planner/cli/options.h"
 
 namespace shardplan {
 namespace {
@@ -48,10 +49,7 @@ std::function<int()> DeclareCompletion(CLI::App& app) {
   app.add_option("SHELL", *shell, "bash or zsh: eval \"$(shardplan completion bash)\"")
       ->type_name("")
       ->required()
-      ->check([](const std::string& text) -> std::string {
-        if (text == "bash" || text == "zsh") return "";
-        return fmt::format("no completions for '{}'; it takes bash, zsh", text);
-      });
+      ->check(OneOf("shell", {"bash", "zsh"}));
   return [shell] {
     const std::string zsh = "autoload -U +X bashcompinit && bashcompinit\n";
     return Answer((*shell == "zsh" ? zsh : "") + BashCompletion());

@@ -9,7 +9,6 @@
 #include "planner/cli/command.h"
 #include "planner/cli/options.h"
 #include "planner/framework/framework.h"
-#include "planner/spec/nearest.h"
 
 namespace shardplan {
 namespace {
@@ -197,14 +196,7 @@ std::function<int()> DeclareList(CLI::App& app) {
   app.add_option("KIND", options->kind, fmt::format("{}", fmt::join(KindNames(), ", ")))
       ->type_name("")
       ->required()
-      ->check([](const std::string& text) -> std::string {
-        const std::vector<std::string> names = KindNames();
-        if (std::find(names.begin(), names.end(), text) != names.end()) return "";
-        const std::string nearest = NearestWord(text, names);
-        return fmt::format("there is no list of '{}'{}; it takes {}", text,
-                           nearest.empty() ? "" : ", did you mean " + nearest + "?",
-                           fmt::join(names, ", "));
-      });
+      ->check(OneOf("list", KindNames()));
   AddFormat(app, options->format);
   return [options] {
     for (const Kind& kind : Kinds())

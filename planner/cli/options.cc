@@ -3,10 +3,23 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <utility>
+
 #include "planner/base/build_config.h"
+#include "planner/spec/nearest.h"
 #include "planner/spec/quantity_text.h"
 
 namespace shardplan {
+std::function<std::string(const std::string&)> OneOf(std::string what,
+                                                     std::vector<std::string> words) {
+  return
+      [what = std::move(what), words = std::move(words)](const std::string& text) -> std::string {
+        if (std::find(words.begin(), words.end(), text) != words.end()) return "";
+        return fmt::format("there is no {} '{}': {}", what, text, Suggest(text, words, "it takes"));
+      };
+}
+
 void AddFormat(CLI::App& app, Format& format) {
   app.add_option_function<std::string>(
          "-o,--output",
@@ -15,10 +28,7 @@ void AddFormat(CLI::App& app, Format& format) {
          },
          "text (default), json or yaml")
       ->type_name("FORMAT")
-      ->check([](const std::string& text) -> std::string {
-        if (text == "text" || text == "json" || text == "yaml") return "";
-        return fmt::format("there is no format '{}'; it takes text, json, yaml", text);
-      });
+      ->check(OneOf("format", {"text", "json", "yaml"}));
 }
 
 void AddSpec(CLI::App& app, SpecOptions& options) {

@@ -2,7 +2,7 @@
 // Options that several commands share, and checks of their values.
 #pragma once
 #include <CLI/CLI.hpp>
-#include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -11,6 +11,10 @@
 #include "planner/spec/problem.h"
 
 namespace shardplan {
+
+// A check of an option that takes one of `words`; `what` is one of them: "format".
+std::function<std::string(const std::string&)> OneOf(std::string what,
+                                                     std::vector<std::string> words);
 
 // -o text|json|yaml
 void AddFormat(CLI::App& app, Format& format);

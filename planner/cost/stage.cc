@@ -279,7 +279,7 @@ StageCost CostStage(const Job& job, const LayersCost& layers, const Sharding& sh
     // Megatron sends a slice per tensor rank and gathers on the other side.
     if (c.p2p_split_over_tp && !sharding.sp && sharding.tp > 1)
       cost.p2p += layers.tensor.Time(Collective::kAllGather, layers.boundary * double(sharding.tp));
-    cost.nccl += neighbours.Memory(false);
+    cost.nccl += neighbours.PipelineMemory();
   }
   cost.nccl += layers.tensor.Memory(false) + data.Memory(false);
   if (sharding.ep > 1) cost.nccl += Communicator(machine, {sharding.ep, sharding.etp}).Memory(true);

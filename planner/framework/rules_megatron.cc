@@ -106,6 +106,19 @@ std::string HasNoModulesText(const Proposal&) {
          "full, {modules: [core_attn]}";
 }
 
+// Delayed scaling keeps history of each tensor, which a second forward would count twice.
+bool RecomputesDelayed(const Proposal& p) {
+  const Recompute& r = p.sharding.recompute;
+  return p.training.precision == Precision::kFp8 && p.training.fp8_recipe == Fp8Recipe::kDelayed &&
+         r.kind == RecomputeKind::kModules &&
+         (r.modules & (Bit(Module::kLayernorm) | Bit(Module::kActivation)));
+}
+std::string RecomputesDelayedText(const Proposal&) {
+  return "modules layernorm and moe_act cannot be recomputed under fp8 recipe delayed; recipe "
+         "current "
+         "works, or leave them out";
+}
+
 // M12.
 bool GathersWhole(const Proposal& p) {
   return p.policy.overlap.param_gather &&
@@ -117,27 +130,6 @@ std::string GathersWholeText(const Proposal& p) {
                "is "
                "0; these work: 1 2 3, or overlap.param_gather false"
              : "overlap.param_gather needs overlap.grad_reduce; set it true, or both false";
-}
-
-// M13, M15: what optimizers can be sharded or offloaded so.
-bool IsAdam(const Training& training) {
-  return training.optimizer == Optimizer::kAdam || training.optimizer == Optimizer::kAdamW;
-}
-bool ShardsOtherOptimizer(const Proposal& p) {
-  return p.policy.zero_stage >= 2 && !IsAdam(p.training) &&
-         p.training.optimizer != Optimizer::kSgd && p.training.optimizer != Optimizer::kSgdMomentum;
-}
-std::string ShardsOtherOptimizerText(const Proposal& p) {
-  return fmt::format(
-      "zero_stage {} is Megatron-FSDP, which has the optimizers adam, adamw, sgd and sgd-momentum; "
-      "zero_stage 0 and 1 work",
-      p.policy.zero_stage);
-}
-bool OffloadsOtherOptimizer(const Proposal& p) {
-  return p.policy.offload == Offload::kOptimizer && !IsAdam(p.training);
-}
-std::string OffloadsOtherOptimizerText(const Proposal&) {
-  return "Megatron's CPU optimizer is Adam; optimizer adam or adamw works, or offload none";
 }
 
 // M15: Transformer Engine's narrow products need whole blocks.
@@ -152,6 +144,42 @@ int BlockOf(Precision precision) {
       return 1;
   }
 }
+// M13, M15: what optimizers can be sharded or offloaded so.
+bool IsAdam(const Training& training) {
+  return training.optimizer == Optimizer::kAdam || training.optimizer == Optimizer::kAdamW;
+}
+bool ShardsOtherOptimizer(const Proposal& p) {
+  return p.policy.zero_stage >= 2 && !IsAdam(p.training) &&
+         p.training.optimizer != Optimizer::kSgd && p.training.optimizer != Optimizer::kSgdMomentum;
+}
+std::string ShardsOtherOptimizerText(const Proposal& p) {
+  return fmt::format(
+      "zero_stage {} is Megatron-FSDP, which has the optimizers adam, adamw, sgd and sgd-momentum; "
+      "zero_stage 0 and 1 work",
+      p.policy.zero_stage);
+}
+bool GathersNarrowWhole(const Proposal& p) {
+  return p.training.fp8_params && p.policy.zero_stage == 0;
+}
+std::string GathersNarrowWholeText(const Proposal&) {
+  return "fp8.params needs sharded optimizer state, and zero_stage is 0; these work: 1 2 3";
+}
+// The CPU optimizer is the precision-aware one, which knows delayed scaling only.
+bool OffloadsNarrow(const Proposal& p) {
+  return p.policy.offload == Offload::kOptimizer && BlockOf(p.training.precision) > 1 &&
+         !(p.training.precision == Precision::kFp8 && p.training.fp8_recipe == Fp8Recipe::kDelayed);
+}
+std::string OffloadsNarrowText(const Proposal&) {
+  return "Megatron's CPU optimizer knows bf16, fp16 and fp8 recipe delayed only; offload none "
+         "works";
+}
+bool OffloadsOtherOptimizer(const Proposal& p) {
+  return p.policy.offload == Offload::kOptimizer && !IsAdam(p.training);
+}
+std::string OffloadsOtherOptimizerText(const Proposal&) {
+  return "Megatron's CPU optimizer is Adam; optimizer adam or adamw works, or offload none";
+}
+
 // The first size that is no multiple of the block; null where all are.
 const char* RaggedSize(const Proposal& p, Wide& size) {
   const ModelFacts& facts = p.model.facts;
@@ -247,9 +275,12 @@ void AddMegatronRules(std::vector<Rule>& rules) {
   add("M10", kSharding, CutsExpertBias, CutsExpertBiasText);
   add("M10", kSharding, UnfoldedExperts, UnfoldedExpertsText).until = "0.10";
   add("M11", kSharding, HasNoModules, HasNoModulesText).until = "0.13";
+  add("M11", kSharding, RecomputesDelayed, RecomputesDelayedText);
   add("M12", kState, GathersWhole, GathersWholeText);
   add("M13", kState, ShardsOtherOptimizer, ShardsOtherOptimizerText);
   add("M15", kState, OffloadsOtherOptimizer, OffloadsOtherOptimizerText);
+  add("M15", kState, OffloadsNarrow, OffloadsNarrowText);
+  add("M15", kState, GathersNarrowWhole, GathersNarrowWholeText);
   add("M15", kSharding, HasRaggedSize, HasRaggedSizeText);
   add("M16", kPolicy, OffloadsCheckpoints, OffloadsCheckpointsText, RecomputesAll);
   add("M16", kPolicy, OffloadsInPipeline, OffloadsInPipelineText).until = "0.16";

@@ -137,6 +137,7 @@ std::string WrongStageLayersText(const Proposal& p) {
 bool CutBySharding(const Proposal& p) {
   return p.machine.Gpus() % (Wide{p.sharding.tp} * p.sharding.cp) == 0;
 }
+// REQUIRES: CutBySharding(p), which also keeps the product small.
 Wide ModelRanks(const Proposal& p) { return Wide{p.sharding.tp} * p.sharding.cp * p.placement.pp; }
 bool UncutWorld(const Proposal& p) {
   return CutBySharding(p) && p.machine.Gpus() % ModelRanks(p) != 0;
@@ -152,7 +153,7 @@ std::string UncutWorldText(const Proposal& p) {
 }
 
 bool WrongDataRanks(const Proposal& p) {
-  return p.machine.Gpus() % ModelRanks(p) == 0 &&
+  return CutBySharding(p) && p.machine.Gpus() % ModelRanks(p) == 0 &&
          p.placement.dp != p.machine.Gpus() / ModelRanks(p);
 }
 std::string WrongDataRanksText(const Proposal& p) {
@@ -181,24 +182,37 @@ std::string UncutExpertStageText(const Proposal& p) {
       }));
 }
 
-// The batch.
+// The batch. Where the world does not add up, dp means nothing.
 bool UncutBatch(const Proposal& p) {
   const Wide batch = p.training.global_batch_size;
-  return batch % p.sharding.micro_batch_size == 0 &&
+  return CutBySharding(p) && p.machine.Gpus() % ModelRanks(p) == 0 &&
+         batch % p.sharding.micro_batch_size == 0 &&
          batch % (Wide{p.sharding.micro_batch_size} * p.placement.dp) != 0;
 }
 std::string UncutBatchText(const Proposal& p) {
   const Wide batch = p.training.global_batch_size;
   const int micro = p.sharding.micro_batch_size, dp = p.placement.dp;
-  const Wide step = Wide{micro} * dp;
-  const int limit = static_cast<int>(std::min<Wide>(std::max<Wide>(1, batch / dp), 4096));
+  const Wide step = Wide{micro} * dp, below = batch / step * step;
+  const int limit = static_cast<int>(std::clamp<Wide>(batch / dp, 1, 4096));
+  const std::string batches = below > 0 ? fmt::format("{} and {} work", below, below + step)
+                                        : fmt::format("{} works", step);
   return fmt::format(
       "global_batch_size {} is not a multiple of micro_batch_size {} x dp {} = {}; with dp {} "
       "these "
-      "micro_batch_size work: {}; the nearest batches are {} and {}",
+      "micro_batch_size work: {}; of global_batch_size {}",
       batch, micro, dp, step, dp,
-      Working(limit, micro, [&](int value) { return batch % (Wide{value} * dp) == 0; }),
-      std::max<Wide>(1, batch / step) * step, (batch / step + 1) * step);
+      Working(limit, micro, [&](int value) { return batch % (Wide{value} * dp) == 0; }), batches);
+}
+
+// A gradient that is applied as it comes cannot wait for the next micro batch's.
+bool AccumulatesApplied(const Proposal& p) {
+  return p.training.optimizer_in_backward && p.placement.microbatches > 1;
+}
+std::string AccumulatesAppliedText(const Proposal& p) {
+  return fmt::format(
+      "train.optimizer_in_backward leaves nothing to accumulate, and there are {} micro batches; "
+      "micro_batch_size {} makes one",
+      p.placement.microbatches, Wide{p.sharding.micro_batch_size} * p.placement.microbatches);
 }
 
 // {layers: [...]} names the stages.
@@ -215,17 +229,20 @@ std::string WrongRecomputeStagesText(const Proposal& p) {
 
 void AddPlacementRules(std::vector<Rule>& rules) {
   constexpr Binding kShape = Binding::kShape, kAll = Binding::kPlacement;
-  AddShared(rules, {"G1", "G1", "G1", "G1", "G1"}, kShape, LacksShapeAxis, LacksShapeAxisText);
-  AddShared(rules, {"M5", "T5", "G9", "G9", "G9"}, kShape, VirtualWithoutPipeline,
+  AddShared(rules, {nullptr, nullptr, "G1", "G1", "G1"}, kShape, LacksShapeAxis,
+            LacksShapeAxisText);
+  AddShared(rules, {"M5", "T5", nullptr, nullptr, "G9"}, kShape, VirtualWithoutPipeline,
             VirtualWithoutPipelineText);
   AddShared(rules, {"M5", "T5", "G9", "G9", "G9"}, kShape, ClashingSchedule, ClashingScheduleText);
-  AddShared(rules, {"G9", "T5", "G9", "G9", "G9"}, kShape, LacksSchedule, LacksScheduleText);
-  AddShared(rules, {"M3", "T5", "G8", "G8", "G8"}, kShape, Unsplittable, UnsplittableText);
+  AddShared(rules, {"G9", "T5", "G9", nullptr, "G9"}, kShape, LacksSchedule, LacksScheduleText);
+  AddShared(rules, {"M3", "T5", "G8", nullptr, "G8"}, kShape, Unsplittable, UnsplittableText);
   AddShared(rules, {"M3", "T5", "G8", "G8", "G8"}, kShape, WrongStageLayers, WrongStageLayersText);
   AddShared(rules, {"M1", "T1", "G2", "A1", "G2"}, kAll, UncutWorld, UncutWorldText);
   AddShared(rules, {"M1", "T1", "G2", "A1", "G2"}, kAll, WrongDataRanks, WrongDataRanksText);
   AddShared(rules, {"M1", "T3", "D9", "G4", "G4"}, kAll, UncutExpertStage, UncutExpertStageText);
   AddShared(rules, {"M7", "T4", "D1", "G7", "G7"}, kAll, UncutBatch, UncutBatchText);
+  AddShared(rules, {"G16", "G16", "G16", "G16", "G16"}, kAll, AccumulatesApplied,
+            AccumulatesAppliedText);
   AddShared(rules, {"M11", "G13", "G13", "G13", "G13"}, kAll, WrongRecomputeStages,
             WrongRecomputeStagesText);
 }

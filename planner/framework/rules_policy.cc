@@ -104,18 +104,19 @@ bool UncutGroups(const Proposal& p) {
   return p.policy.zero_group > 0 && DataRanks(p) % p.policy.zero_group != 0;
 }
 std::string UncutGroupsText(const Proposal& p) {
-  const int ranks = static_cast<int>(DataRanks(p));
+  const Wide ranks = DataRanks(p);
   return fmt::format(
       "zero_group {} does not divide the {} data ranks (dp {} x cp {}); of 1..{} these work: {}",
       p.policy.zero_group, ranks, p.placement.dp, p.sharding.cp, ranks,
-      Working(ranks, p.policy.zero_group, [&](int group) { return ranks % group == 0; }));
+      Working(static_cast<int>(std::min<Wide>(ranks, p.machine.Gpus())), p.policy.zero_group,
+              [&](int group) { return ranks % group == 0; }));
 }
 }  // namespace
 
 void AddPolicyRules(std::vector<Rule>& rules) {
   AddShared(rules, {"G10", "G10", "G10", "G10", "G10"}, Binding::kState, LacksZeroStage,
             LacksZeroStageText);
-  AddShared(rules, {"G12", "G12", "G12", "G12", "G12"}, Binding::kState, LacksOffload,
+  AddShared(rules, {"G12", "G12", nullptr, "G12", "G12"}, Binding::kState, LacksOffload,
             LacksOffloadText);
   AddShared(rules, {"M15", "G12", "D5", "G12", "G12"}, Binding::kState, OffloadsUnsharded,
             OffloadsUnshardedText);
@@ -123,7 +124,7 @@ void AddPolicyRules(std::vector<Rule>& rules) {
             OffloadsToNvmeText);
   AddShared(rules, {"G11", "G11", "G11", "G11", "G11"}, Binding::kState, GroupsNothing,
             GroupsNothingText);
-  AddShared(rules, {"G11", "G11", "G11", "G11", "G11"}, Binding::kPolicy, LacksGroups,
+  AddShared(rules, {nullptr, nullptr, nullptr, nullptr, "G11"}, Binding::kPolicy, LacksGroups,
             LacksGroupsText, HasNoGroups);
   AddShared(rules, {"G11", "G11", "G11", "G11", "G11"}, Binding::kPolicy, UncutGroups,
             UncutGroupsText);

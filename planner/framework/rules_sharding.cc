@@ -303,8 +303,8 @@ bool UlyssesFits(const Model& model, const Framework& framework, int tp, int cp)
 
 void AddShardingRules(std::vector<Rule>& rules) {
   constexpr Binding kWhen = Binding::kSharding;
-  constexpr Ids kAll = {"G1", "G1", "G1", "G1", "G1"};
-  AddShared(rules, kAll, kWhen, LacksShardingAxis, LacksShardingAxisText);
+  AddShared(rules, {nullptr, nullptr, nullptr, "G1", "G1"}, kWhen, LacksShardingAxis,
+            LacksShardingAxisText);
   AddShared(rules, {"M15", "T9", "G15", "G15", "G15"}, kWhen, LacksNumber, LacksNumberText);
   AddShared(rules, {"M1", "T1", "G2", "A1", "G2"}, kWhen, UncutWorld, UncutWorldText);
   AddShared(rules, {"M2", "T2", "G3", "G3", "G3"}, kWhen, UncutHeads, UncutHeadsText);
@@ -314,11 +314,11 @@ void AddShardingRules(std::vector<Rule>& rules) {
             IdleSequenceParallelText);
   AddShared(rules, {"M8", "T4", "G6", "G6", "G6"}, kWhen, UncutSequence, UncutSequenceText);
   AddShared(rules, {"M9", "T4", "G5", "G5", "G5"}, kWhen, UncutContext, UncutContextText);
-  AddShared(rules, {"M9", "G5", "G5", "G5", "G5"}, kWhen, LacksCpKind, LacksCpKindText);
-  AddShared(rules, {"M9", "G5", "G5", "G5", "G5"}, kWhen, UncutUlysses, UncutUlyssesText);
+  AddShared(rules, {nullptr, "G5", "G5", nullptr, "G5"}, kWhen, LacksCpKind, LacksCpKindText);
+  AddShared(rules, {"M9", nullptr, "G5", "G5", "G5"}, kWhen, UncutUlysses, UncutUlyssesText);
   AddShared(rules, {"M10", "T3", "D9", "G4", "G4"}, kWhen, HasNoExperts, HasNoExpertsText);
   AddShared(rules, {"M10", "T3", "D9", "G4", "G4"}, kWhen, UncutExperts, UncutExpertsText);
-  AddShared(rules, {"M10", "T3", "D9", "G4", "G4"}, kWhen, LacksExpertTensor,
+  AddShared(rules, {nullptr, nullptr, "D9", "G4", "G4"}, kWhen, LacksExpertTensor,
             LacksExpertTensorText);
   AddShared(rules, {"M10", "T3", "D9", "G4", "G4"}, kWhen, UncutExpertMlp, UncutExpertMlpText);
   AddShared(rules, {"M1", "T3", "D9", "G4", "G4"}, kWhen, UncutExpertWorld, UncutExpertWorldText);

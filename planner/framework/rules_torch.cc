@@ -68,6 +68,13 @@ std::string AsyncWithoutCompileText(const Proposal&) {
   return "overlap.tp (async TP) needs train.compile; set it true, or overlap.tp false";
 }
 
+// T8.
+bool CapturesPipeline(const Proposal& p) { return p.training.cuda_graphs && p.placement.pp > 1; }
+std::string CapturesPipelineText(const Proposal& p) {
+  return fmt::format("train.cuda_graphs does not go with pp {}; set it false, or pp 1",
+                     p.placement.pp);
+}
+
 // T11: DDP alone, or no DDP.
 bool HasMesh(const Proposal& p) {
   return p.placement.dp > 1 && (p.sharding.tp > 1 || p.sharding.cp > 1 || p.placement.pp > 1);
@@ -123,6 +130,12 @@ void AddTorchRules(std::vector<Rule>& rules) {
                    .broken = AsyncWithoutCompile,
                    .text = AsyncWithoutCompileText,
                    .concerns = AsyncWithoutCompile});
+  rules.push_back({.id = "T8",
+                   .frameworks = kTorchtitan,
+                   .binding = Binding::kShape,
+                   .broken = CapturesPipeline,
+                   .text = CapturesPipelineText,
+                   .since = kPythonConfig});
   rules.push_back({.id = "T11",
                    .frameworks = kTorchtitan,
                    .binding = kPolicy,

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Time of NCCL collectives over groups of ranks as they lie on the machine.
 //
-// NCCL's own cost model (latency and bandwidth per algorithm and protocol, shared/reference: NCCL
-// 2.28 graph/tuning.cc) over the machine's tiers, plus what that model leaves out: the pipeline's
+// NCCL's own cost model (latency and bandwidth per algorithm and protocol, NCCL 2.28
+// graph/tuning.cc) over the machine's tiers, plus what that model leaves out: the pipeline's
 // fill, the send/recv engine, several groups that share one NIC. Sizes follow nccl-tests: the
 // per-rank buffer for all_reduce, broadcast, reduce, send_recv; the total over ranks for the
 // others.

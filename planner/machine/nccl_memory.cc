@@ -7,7 +7,7 @@
 namespace shardplan {
 namespace {
 
-using namespace literals;
+using namespace literals;  // NOLINT(google-build-using-namespace): they hold literals alone
 
 // nccl.md 2.1: device.h, init.cc, channel.cc, nvls.cc; cuMem rounds allocations to 2 MiB.
 constexpr double kFifoMiB = 9.1875;  // LL, LL128 and a 4 MiB Simple buffer, whatever is used

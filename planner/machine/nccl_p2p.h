@@ -31,7 +31,7 @@ class P2pEngine {
   double channel_rate_ = 0;                    // bytes per second of one channel with Simple
   double per_pair_byte_ = 0;                   // seconds that the links of one GPU need
   double net_alone_ = 0, net_share_ = 0;       // of a rank that alone sends out, of one among all
-  double net_chunk_ = 0;
+  double chunk_ = 0, net_chunk_ = 0;           // bytes
   int ranks_ = 1, islands_ = 1, inner_ = 1;
   double per_channel_ = 1;  // 1 / channels_
   int channels_ = 1, per_peer_ = 1, least_ = 1, net_channels_ = 2;

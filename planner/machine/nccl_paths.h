@@ -15,7 +15,7 @@ struct Paths {
   Architecture architecture = Architecture::kHopper;
   bool nvlink = false;  // else PCIe or host memory inside the island
   bool ll128 = false, nvls = false, pat = false, gpu_direct = true;
-  bool peers = true;         // GPUs of an island reach each other's memory, by whatever link
+  bool peers = true;  // GPUs of an island reach each other's memory, by whatever link
   // Bytes per second.
   double ring = 0;         // bus bandwidth of a ring inside the island
   double pair = 0;         // one GPU sending and receiving by the send/recv engine

@@ -7,7 +7,7 @@
 
 namespace shardplan {
 
-using namespace literals;
+using namespace literals;  // NOLINT(google-build-using-namespace): they hold literals alone
 
 const std::array<NetworkKind, 7>& NetworkKinds() {
   static constexpr std::array<NetworkKind, 7> kKinds = {{

@@ -162,8 +162,9 @@ bool StageLayersRead(const Json& json, Plan& plan) {
 Json RecomputeAxisJson(const Plan& plan) { return RecomputeJson(plan.sharding.recompute); }
 bool RecomputeRead(const Json& json, Plan& plan) {
   std::optional<Recompute> recompute = RecomputeFromJson(json);
-  if (recompute) plan.sharding.recompute = *std::move(recompute);
-  return recompute.has_value();
+  if (!recompute) return false;
+  plan.sharding.recompute = *std::move(recompute);
+  return true;
 }
 
 // Where to is said only where it is not the customary place.

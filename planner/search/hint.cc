@@ -11,42 +11,62 @@
 namespace shardplan {
 namespace {
 
-// Wishes that can be let go together, as cheap to change first. `axes` are named in the hint.
-struct Wished {
-  std::vector<std::string_view> axes;
+// An axis that a spec can fix.
+struct WishedAxis {
+  std::string_view key;
   bool (*is_wished)(const Wishes& wishes);
+  bool (*allows)(const Wishes& wishes, const Plan& plan);
   void (*let_go)(Wishes& wishes);
 };
 
-const std::array<Wished, 7>& WishedChoices() {
-  static const std::array<Wished, 7> choices{{
-      {{"recompute"},
-       [](const Wishes& w) { return !w.recompute.empty(); },
-       [](Wishes& w) { w.recompute.clear(); }},
-      {{"zero_stage"},
-       [](const Wishes& w) { return !w.zero_stage.empty() || !w.zero_group.empty(); },
-       [](Wishes& w) { w.zero_stage.clear(), w.zero_group.clear(); }},
-      {{"micro_batch_size"},
-       [](const Wishes& w) { return !w.micro_batch_size.empty(); },
-       [](Wishes& w) { w.micro_batch_size.clear(); }},
-      {{"tp"},
-       [](const Wishes& w) { return !w.tp.empty(); },
-       [](Wishes& w) { w.tp.clear(), w.sp.clear(), w.etp.clear(), w.dp.clear(); }},
-      {{"pp", "vpp"},
-       [](const Wishes& w) { return !w.pp.empty() || !w.vpp.empty(); },
-       [](Wishes& w) {
-         w.pp.clear(), w.vpp.clear(), w.schedule.clear(), w.stage_layers.clear(), w.dp.clear();
-       }},
-      {{"ep", "cp"},
-       [](const Wishes& w) { return !w.ep.empty() || !w.cp.empty(); },
-       [](Wishes& w) {
-         w.ep.clear(), w.etp.clear(), w.cp.clear(), w.cp_kind.clear(), w.dp.clear();
-       }},
-      {{"offload"},
-       [](const Wishes& w) { return !w.offload.empty() || !w.offload_to.empty(); },
-       [](Wishes& w) { w.offload.clear(), w.offload_to.clear(); }},
-  }};
-  return choices;
+template <auto Member, auto Group, auto Value>
+constexpr WishedAxis Row(std::string_view key) {
+  return {key, [](const Wishes& wishes) { return !(wishes.*Member).empty(); },
+          [](const Wishes& wishes, const Plan& plan) {
+            const auto& wish = wishes.*Member;
+            return wish.empty() ||
+                   std::find(wish.begin(), wish.end(), plan.*Group.*Value) != wish.end();
+          },
+          [](Wishes& wishes) { (wishes.*Member).clear(); }};
+}
+
+constexpr auto kSharding = &Plan::sharding;
+constexpr auto kPlacement = &Plan::placement;
+constexpr auto kPolicy = &Plan::policy;
+constexpr std::array kWishedAxes{
+    Row<&Wishes::recompute, kSharding, &Sharding::recompute>("recompute"),
+    Row<&Wishes::zero_stage, kPolicy, &Policy::zero_stage>("zero_stage"),
+    Row<&Wishes::zero_group, kPolicy, &Policy::zero_group>("zero_group"),
+    Row<&Wishes::micro_batch_size, kSharding, &Sharding::micro_batch_size>("micro_batch_size"),
+    Row<&Wishes::offload, kPolicy, &Policy::offload>("offload"),
+    Row<&Wishes::offload_to, kPolicy, &Policy::offload_to>("offload_to"),
+    Row<&Wishes::tp, kSharding, &Sharding::tp>("tp"),
+    Row<&Wishes::sp, kSharding, &Sharding::sp>("sp"),
+    Row<&Wishes::pp, kPlacement, &Placement::pp>("pp"),
+    Row<&Wishes::vpp, kPlacement, &Placement::vpp>("vpp"),
+    Row<&Wishes::schedule, kPlacement, &Placement::schedule>("schedule"),
+    Row<&Wishes::stage_layers, kPlacement, &Placement::stage_layers>("stage_layers"),
+    Row<&Wishes::cp, kSharding, &Sharding::cp>("cp"),
+    Row<&Wishes::cp_kind, kSharding, &Sharding::cp_kind>("cp_kind"),
+    Row<&Wishes::ep, kSharding, &Sharding::ep>("ep"),
+    Row<&Wishes::etp, kSharding, &Sharding::etp>("etp"),
+    Row<&Wishes::dp, kPlacement, &Placement::dp>("dp"),
+};
+
+// What is let go together: choices that mean little without each other. Cheap to change first.
+const std::array<std::vector<std::string_view>, 7> kTogether{{
+    {"recompute"},
+    {"zero_stage", "zero_group"},
+    {"micro_batch_size"},
+    {"tp", "sp", "etp", "dp"},
+    {"pp", "vpp", "schedule", "stage_layers", "dp"},
+    {"ep", "etp", "cp", "cp_kind", "dp"},
+    {"offload", "offload_to"},
+}};
+
+const WishedAxis& RowOf(std::string_view key) {
+  return *std::find_if(kWishedAxes.begin(), kWishedAxes.end(),
+                       [&](const WishedAxis& row) { return row.key == key; });
 }
 
 // What the overlaps were stays as it was: it changes time, not memory.
@@ -66,15 +86,12 @@ std::vector<Ranked> Best(const Job& job, const Wishes& wishes, SearchOptions opt
   return Search(job, space, options).plans;
 }
 
-// "recompute: full" for each of the axes; those at a plain plan's value are left out unless named.
-std::vector<std::string> Changes(const Plan& plan, const std::vector<std::string_view>& axes,
-                                 bool also_customary) {
+// "recompute: full" for each axis of the plan that is not as wished.
+std::vector<std::string> ChangesOf(const Wishes& wishes, const Plan& plan) {
   std::vector<std::string> changes;
-  for (const std::string_view key : axes) {
-    const Axis& axis = *FindAxis(key);
-    if (!also_customary && axis.json(plan) == axis.json(Plan{})) continue;
-    changes.push_back(std::string(key) + ": " + axis.Text(plan));
-  }
+  for (const WishedAxis& row : kWishedAxes)
+    if (!row.allows(wishes, plan))
+      changes.push_back(std::string(row.key) + ": " + FindAxis(row.key)->Text(plan));
   return changes;
 }
 }  // namespace
@@ -82,19 +99,22 @@ std::vector<std::string> Changes(const Plan& plan, const std::vector<std::string
 std::vector<Hint> HintsFor(const Job& job, const Wishes& wishes, const SearchOptions& options,
                            std::size_t most) {
   std::vector<Hint> hints;
-  std::vector<std::string_view> wished;
-  for (const Wished& choice : WishedChoices()) {
-    if (!choice.is_wished(wishes)) continue;
-    wished.insert(wished.end(), choice.axes.begin(), choice.axes.end());
+  bool any_wish = false;
+  for (const std::vector<std::string_view>& keys : kTogether) {
     Wishes relaxed = wishes;
-    choice.let_go(relaxed);
+    bool is_wished = false;
+    for (const std::string_view key : keys) {
+      is_wished |= RowOf(key).is_wished(wishes);
+      RowOf(key).let_go(relaxed);
+    }
+    if (!is_wished) continue;
+    any_wish = true;
     for (Ranked& best : Best(job, relaxed, options))
-      hints.push_back(
-          {Changes(best.evaluation.plan, choice.axes, true), std::move(best.evaluation)});
+      hints.push_back({ChangesOf(wishes, best.evaluation.plan), std::move(best.evaluation)});
   }
-  if (hints.empty() && !wished.empty()) {
+  if (hints.empty() && any_wish) {
     for (Ranked& best : Best(job, WithoutChoices(wishes), options))
-      hints.push_back({Changes(best.evaluation.plan, wished, false), std::move(best.evaluation)});
+      hints.push_back({ChangesOf(wishes, best.evaluation.plan), std::move(best.evaluation)});
   }
   std::stable_sort(hints.begin(), hints.end(), [](const Hint& a, const Hint& b) {
     return a.evaluation.step.Time() < b.evaluation.step.Time();
@@ -108,7 +128,7 @@ std::vector<Hint> HintsFor(const Job& job, const Wishes& wishes, const SearchOpt
     larger.nodes *= 2;
     const Job job_there = MakeJob(*job.model, larger, *job.training, job.memory_reserve);
     for (Ranked& best : Best(job_there, WithoutChoices(wishes), options)) {
-      std::vector<std::string> changes = Changes(best.evaluation.plan, wished, false);
+      std::vector<std::string> changes = ChangesOf(wishes, best.evaluation.plan);
       changes.insert(changes.begin(), "nodes: " + std::to_string(larger.nodes));
       return {{std::move(changes), std::move(best.evaluation)}};
     }
@@ -132,7 +152,7 @@ std::vector<Hint> HintsFor(const Job& job, const Plan& plan, const SearchOptions
   wishes.schedule = {plan.placement.schedule};
   if (!plan.placement.stage_layers.empty()) wishes.stage_layers = {plan.placement.stage_layers};
   wishes.zero_stage = {plan.policy.zero_stage};
-  if (plan.policy.zero_group > 0) wishes.zero_group = {plan.policy.zero_group};
+  wishes.zero_group = {plan.policy.zero_group};
   wishes.offload = {plan.policy.offload};
   wishes.offload_to = {plan.policy.offload_to};
   const Overlap& overlap = plan.policy.overlap;

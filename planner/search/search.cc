@@ -132,7 +132,7 @@ SearchResult Search(const Job& job, const Space& space, const SearchOptions& opt
   std::vector<Candidate> misses;
   // A pass holds a fixed number of plans. When all of them are evaluated and later ones may still
   // be ranked, a larger pass fetches those that follow; it is pruned by the plans already ranked.
-  std::size_t capacity = std::max<std::size_t>(128, 4 * keep);
+  std::size_t capacity = std::max<std::size_t>(32, 2 * keep);
   for (bool first = true;; first = false, capacity *= 8) {
     Frontier best(capacity), nearest(kNearest);
     const Tally pass = Sweep(job, space, options, result.threads, window, best, nearest);

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <numeric>
+#include <utility>
 #include <vector>
 
 #include "planner/search/parallel.h"
@@ -17,9 +17,9 @@ namespace {
 // must not make a bound exceed the truth.
 constexpr double kRounding = 1 - 1e-9;
 
-// Shardings of the first round. Later rounds double what was covered, which keeps the waiting at
-// their ends short and the limit that prunes them fresh.
-constexpr std::size_t kFirstRound = 32;
+// Shardings of the first round; each later one adds a quarter to what was covered. That keeps the
+// waiting at their ends short and the limit that prunes them fresh.
+constexpr std::size_t kFirstRound = 8;
 
 Overlap MostOverlap(const std::vector<Policy>& policies) {
   Overlap most;
@@ -38,21 +38,33 @@ struct Worker {
   Tally tally;
 };
 
+// A sharding with its costs, in the order of what its layers' work alone takes: good plans come
+// first, and most of the others are pruned by them.
+struct Prospect {
+  const Sharding* sharding = nullptr;
+  LayersCost layers;
+  Seconds work;
+};
+
 class Pass {
  public:
   Pass(const Job& job, const Space& space, const SearchOptions& options, const Window& window)
       : job_(job), space_(space), options_(options), window_(window) {}
 
   // Offers the plans of one sharding. Plans beyond `limit` may be left out, stages at once.
-  void Explore(const Sharding& sharding, const Score& limit, Worker& worker) const {
-    const LayersCost layers = CostLayers(job_, sharding);
+  void Explore(const Prospect& prospect, const Score& limit, Worker& worker) const {
+    const Sharding& sharding = *prospect.sharding;
     for (const Placement& placement : space_.Placements(sharding)) {
       if (Cancelled()) return;
-      const StageCost stage = CostStage(job_, layers, sharding, placement);
       const std::vector<Policy> policies = space_.Policies(sharding, placement);
-      const Seconds least = LeastTime(stage, MostOverlap(policies));
-      // Strict: a plan that ties with the worst kept one may still come before it by its key.
-      if (options_.prune && limit < BoundScore(sharding, placement, least, {})) continue;
+      const Overlap most = MostOverlap(policies);
+      // Strict: a plan that ties with the worst kept one may still come before it by its axes.
+      const auto is_beyond = [&](Seconds least) {
+        return options_.prune && limit < BoundScore(sharding, placement, least, {});
+      };
+      if (is_beyond(LeastTime(prospect.layers, *job_.model, placement, most))) continue;
+      const StageCost stage = CostStage(job_, prospect.layers, sharding, placement);
+      if (is_beyond(LeastTime(stage, most))) continue;
       for (const Policy& policy : policies) Offer(stage, sharding, placement, policy, worker);
     }
   }
@@ -94,30 +106,41 @@ class Pass {
   const Window& window_;
 };
 
-// An order of visit that mixes all parts of the space from the start: a stride near the golden
-// section of `count` that shares no factor with it.
-std::size_t MixingStride(std::size_t count) {
-  std::size_t stride =
-      std::max<std::size_t>(1, static_cast<std::size_t>(0.618 * static_cast<double>(count)));
-  while (std::gcd(stride, count) != 1) ++stride;
-  return stride;
+// What the layers' work takes where it fills the GPUs: the batch's micro batches, each on its
+// share.
+Seconds WorkOf(const Job& job, const Sharding& sharding, const LayersCost& layers) {
+  const double ranks = double(job.machine->Gpus()) / (double(sharding.tp) * sharding.cp);
+  const double microbatches = double(job.training->global_batch_size) / sharding.micro_batch_size;
+  const Placement one{.microbatches = 1};
+  return LeastTime(layers, *job.model, one, {}) * (microbatches / ranks);
+}
+
+std::vector<Prospect> Prospects(const Job& job, const Space& space, int threads) {
+  const std::vector<Sharding>& shardings = space.Shardings();
+  std::vector<Prospect> prospects(shardings.size());
+  ParallelFor(threads, 0, shardings.size(), [&](int, std::size_t i) {
+    LayersCost layers = CostLayers(job, shardings[i]);
+    const Seconds work = WorkOf(job, shardings[i], layers);
+    prospects[i] = {&shardings[i], std::move(layers), work};
+  });
+  std::stable_sort(prospects.begin(), prospects.end(),
+                   [](const Prospect& a, const Prospect& b) { return a.work < b.work; });
+  return prospects;
 }
 }  // namespace
 
 Tally Sweep(const Job& job, const Space& space, const SearchOptions& options, int threads,
             const Window& window, Frontier& best, Frontier& nearest) {
   const Pass pass(job, space, options, window);
-  const std::vector<Sharding>& shardings = space.Shardings();
+  const std::vector<Prospect> prospects = Prospects(job, space, threads);
   std::vector<Worker> workers(static_cast<std::size_t>(threads),
                               {Frontier(best.Capacity()), Frontier(nearest.Capacity()), {}});
-  const std::size_t count = shardings.size();
-  const std::size_t stride = count == 0 ? 1 : MixingStride(count);
-  for (std::size_t begin = 0; begin < count && !pass.Cancelled();) {
+  for (std::size_t begin = 0; begin < prospects.size() && !pass.Cancelled();) {
     // The limit is fixed for a round: which plans are pruned must not depend on who was faster.
     const Score limit = std::min(window.limit, best.Limit());
-    const std::size_t end = std::min(count, std::max(kFirstRound, 2 * begin));
+    const std::size_t end = std::min(prospects.size(), begin + std::max(kFirstRound, begin / 4));
     ParallelFor(threads, begin, end, [&](int worker, std::size_t i) {
-      pass.Explore(shardings[i * stride % count], limit, workers[static_cast<std::size_t>(worker)]);
+      pass.Explore(prospects[i], limit, workers[static_cast<std::size_t>(worker)]);
     });
     for (Worker& worker : workers) {
       best.Merge(worker.best);

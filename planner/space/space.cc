@@ -23,8 +23,7 @@ T FirstOr(const Wish<T>& wish, const T& otherwise) {
 }
 
 int DataParallel(const Machine& machine, const Sharding& sharding, int pp) {
-  const Wide ranks = Wide{sharding.tp} * sharding.cp * pp;
-  return static_cast<int>(std::max<Wide>(1, machine.Gpus() / ranks));
+  return std::max(1, machine.Gpus() / sharding.tp / sharding.cp / pp);
 }
 
 int Microbatches(const Training& training, const Sharding& sharding, int dp) {

@@ -42,12 +42,9 @@ Result<SourcePtr> ReadSource(const std::string& path, const Reference& from) {
   };
   if (path.find('\0') != std::string::npos || status.type() == fs::file_type::not_found) {
     const fs::path folder = fs::path(path).has_parent_path() ? fs::path(path).parent_path() : ".";
-    const std::string nearest = NearestWord(fs::path(path).stem().string(), NamesIn(folder));
-    return fail("no such file",
-                nearest.empty()
-                    ? ""
-                    : fmt::format("did you mean {}?",
-                                  (folder / (nearest + ".yaml")).lexically_normal().string()));
+    std::string hint = DidYouMean(fs::path(path).stem().string(), NamesIn(folder));
+    if (!hint.empty()) hint += fmt::format("(in {})", folder.string());
+    return fail("no such file", hint);
   }
   if (status.type() == fs::file_type::directory) return fail("is a folder", "name a file in it");
   if (status.type() != fs::file_type::regular) return fail("is not a regular file", "");

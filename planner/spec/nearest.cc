@@ -11,7 +11,9 @@ namespace shardplan {
 namespace {
 
 constexpr std::size_t kLongestWord = 64;  // longer ones are no slip of the finger
-constexpr std::size_t kMostListed = 40;
+constexpr std::size_t kMostNear = 4;      // words that are named as near
+constexpr std::size_t kMostBeside = 24;   // words that are listed beside a near one
+constexpr std::size_t kMostListed = 40;   // words that are listed at all
 
 std::string Folded(std::string_view word) {
   std::string folded(word);
@@ -40,29 +42,43 @@ std::size_t Edits(std::string_view a, std::string_view b) {
 
 }  // namespace
 
-std::string NearestWord(std::string_view word, const std::vector<std::string>& candidates) {
+std::vector<std::string> NearestWords(std::string_view word,
+                                      const std::vector<std::string>& candidates) {
   if (word.empty() || word.size() > kLongestWord) return {};
   const std::string folded = Folded(word);
-  const std::string* best = nullptr;
-  std::size_t least = 0;
+  std::vector<std::string> best;
+  std::size_t least = 2 * kLongestWord;
   for (const std::string& candidate : candidates) {
     const std::string other = Folded(candidate);
-    const std::size_t edits = Edits(folded, other);
     const std::size_t allowed =
         std::min(folded.size(), other.size()) < 4 ? 1 : 1 + other.size() / 4;
-    // A part of the name is a good start too: `h100` of `h100-sxm-80gb`.
-    const bool begins = folded.size() >= 3 && other.compare(0, folded.size(), folded) == 0;
-    if (edits > allowed && !begins) continue;
-    const std::size_t distance = begins ? std::min<std::size_t>(edits, 2) : edits;
-    if (best == nullptr || distance < least) best = &candidate, least = distance;
+    const std::size_t edits = Edits(folded, other);
+    const bool begins = folded.size() >= 3 && other.starts_with(folded);
+    if (!begins && edits > allowed) continue;
+    const std::size_t distance = begins ? 1 : 2 * edits;
+    if (distance > least) continue;
+    if (distance < least) best.clear();
+    least = distance;
+    if (best.size() < kMostNear) best.push_back(candidate);
   }
-  return best ? *best : std::string();
+  return best;
+}
+
+std::string DidYouMean(std::string_view word, const std::vector<std::string>& candidates) {
+  const std::vector<std::string> near = NearestWords(word, candidates);
+  if (near.empty()) return {};
+  const auto last = near.end() - 1;
+  const std::string before = fmt::format("{}", fmt::join(near.begin(), last, ", "));
+  return fmt::format("did you mean {}{}{}? ", before, before.empty() ? "" : " or ", *last);
 }
 
 std::string Suggest(std::string_view word, const std::vector<std::string>& candidates,
                     std::string_view lead) {
-  const std::string nearest = NearestWord(word, candidates);
-  std::string text = nearest.empty() ? "" : fmt::format("did you mean {}? ", nearest);
+  std::string text = DidYouMean(word, candidates);
+  if (!text.empty() && candidates.size() > kMostBeside) {
+    text.pop_back();
+    return text;
+  }
   const std::size_t listed = std::min(candidates.size(), kMostListed);
   text += fmt::format("{} {}", lead,
                       fmt::join(candidates.begin(),

@@ -81,7 +81,7 @@ ParsedNumber ParseNumber(std::string_view text, Dimension dimension) {
   const char* const end = text.data() + text.size();
   const auto [rest, error] = std::from_chars(text.data(), end, parsed.value);
   if (error == std::errc::result_out_of_range) parsed.fault = NumberFault::kNotFinite;
-  if (error != std::errc()) return parsed;
+  if (error != std::errc() || !std::isfinite(parsed.value)) return parsed;
   parsed.unit = text.substr(static_cast<std::size_t>(rest - text.data()));
   while (!parsed.unit.empty() && parsed.unit.front() == ' ') parsed.unit.remove_prefix(1);
   if (parsed.unit.empty()) {
@@ -131,8 +131,8 @@ std::string Expectation(Dimension dimension) {
   return "";
 }
 
-std::string NearestUnit(std::string_view unit, Dimension dimension) {
-  return NearestWord(unit, UnitsOf(dimension));
+std::string DidYouMeanUnit(std::string_view unit, Dimension dimension) {
+  return DidYouMean(unit, UnitsOf(dimension));
 }
 
 std::string NumberText(double value) { return fmt::format("{}", value); }

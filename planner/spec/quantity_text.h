@@ -25,8 +25,8 @@ ParsedNumber ParseNumber(std::string_view text, Dimension dimension);
 std::optional<std::int64_t> ParseWhole(std::string_view text);
 // What may be written, for error messages: "bytes, as in 80GiB; units B, kB, ...".
 std::string Expectation(Dimension dimension);
-// The unit of `dimension` nearest to a mistyped one, or empty.
-std::string NearestUnit(std::string_view unit, Dimension dimension);
+// "did you mean GiB? " for a mistyped unit of `dimension`, or nothing.
+std::string DidYouMeanUnit(std::string_view unit, Dimension dimension);
 // Shortest decimal text that parses back to `value`.
 std::string NumberText(double value);
 }  // namespace shardplan

@@ -102,7 +102,7 @@ class Filler {
   Result<void> Override(Message* message, const YamlNode& argument, int levels,
                         const std::string& path) {
     const YamlMember& member = argument.members.front();
-    const std::string key_path = Note(path, member);
+    const std::string key_path = NoteOnce(path, member);
     const FieldDescriptor* field = FieldOf(*message->GetDescriptor(), member.key);
     if (levels == 1) {
       map_.Forget(key_path);
@@ -128,6 +128,12 @@ class Filler {
     std::string key_path = Join(path, member.key);
     map_.Set(key_path, {member.place, member.value.place});
     return key_path;
+  }
+
+  // The same, but a key that stands elsewhere already keeps its place.
+  std::string NoteOnce(const std::string& path, const YamlMember& member) {
+    std::string key_path = Join(path, member.key);
+    return map_.Find(key_path) ? key_path : Note(path, member);
   }
 
   Result<void> ExpectedMapping(const Descriptor& type, const YamlNode& node,
@@ -279,7 +285,7 @@ class Filler {
   Result<void> Override(Value* value, const YamlNode& argument, int levels,
                         const std::string& path) {
     const YamlMember& member = argument.members.front();
-    const std::string key_path = Note(path, member);
+    const std::string key_path = NoteOnce(path, member);
     Value* field = &(*value->mutable_struct_value()->mutable_fields())[member.key];
     if (levels > 1) return Override(field, member.value, levels - 1, key_path);
     map_.Forget(key_path);
@@ -323,7 +329,7 @@ Result<void> SetKey(const std::string& argument, Message* message, SourceMap* ma
     return InvalidAt(whole, "", fmt::format("more than {} keys deep", kMostLevels), kForm);
   Result<YamlNode> value = ParseYaml(source, equals + 1, path);
   if (!value) return tl::unexpected(value.error());
-  if (value->place.offset == Place::kNowhere) value->place = Place{source, argument.size(}, 1);
+  if (value->place.offset == Place::kNowhere) value->place = Place{source, argument.size(), 1};
   YamlNode node = std::move(*value);
   for (std::size_t i = keys.size(); i-- > 0;) {
     keys[i].value = std::move(node);

@@ -11,24 +11,41 @@ namespace {
 
 constexpr double kMostGpus = 10'000'000;
 
-// The preset's keys under those of the spec. Naming another GPU, link or network replaces all that
-// the preset says of it.
-Result<v1::Cluster> OverPreset(const SpecText& text) {
-  const v1::Cluster& given = text.spec.cluster();
-  if (!given.has_preset()) return given;
-  if (given.preset() == "local")
+Result<v1::Cluster> ReadPreset(const SpecText& text) {
+  v1::Cluster preset;
+  const std::string& name = text.spec.cluster().preset();
+  if (name.empty()) return preset;
+  if (name == "local")
     return text.Fail("cluster", "local is not supported yet",
                      "name a file in configs/clusters, or give gpu, nodes and gpus_per_node");
-  v1::Cluster cluster;
   SourceMap map;
   const Result<void> read =
-      ReadEntry("clusters", given.preset(), text.Refer("cluster.preset"), &cluster, &map);
+      ReadEntry("clusters", name, text.Refer("cluster.preset"), &preset, &map);
   if (!read) return tl::unexpected(read.error());
-  if (given.gpu().has_base()) cluster.clear_gpu();
-  if (given.scale_up().has_kind()) cluster.clear_scale_up();
-  if (given.scale_out().has_form()) cluster.clear_scale_out();
-  cluster.MergeFrom(given);
-  return cluster;
+  return preset;
+}
+
+// `over` on top of `under`. Naming another GPU, link or network replaces all that was said of it.
+v1::Cluster Over(v1::Cluster under, const v1::Cluster& over) {
+  if (over.gpu().has_base()) under.clear_gpu();
+  if (over.scale_up().has_kind()) under.clear_scale_up();
+  if (over.scale_out().has_form()) under.clear_scale_out();
+  under.MergeFrom(over);
+  return under;
+}
+
+// What the spec's own keys override: the GPU's customary node, with what the preset says of it.
+v1::Node CustomaryNode(const v1::Gpu& gpu, const v1::Cluster& preset) {
+  v1::Node node = gpu.node();
+  if (preset.has_gpus_per_node()) node.set_gpus_per_node(preset.gpus_per_node());
+  if (preset.has_scale_up()) *node.mutable_scale_up() = preset.scale_up();
+  if (preset.has_scale_up_domain()) node.set_scale_up_domain(preset.scale_up_domain());
+  if (preset.has_scale_out()) *node.mutable_scale_out() = preset.scale_out();
+  if (preset.has_host_memory()) node.set_host_memory(preset.host_memory());
+  if (preset.has_host_bandwidth()) node.set_host_bandwidth(preset.host_bandwidth());
+  if (preset.has_gpu_link()) node.set_gpu_link(preset.gpu_link());
+  node.mutable_nvme()->MergeFrom(preset.nvme());
+  return node;
 }
 
 Result<v1::Gpu> OverBase(const SpecText& text, const v1::Gpu& given) {
@@ -108,43 +125,45 @@ Result<Machine> ResolveCluster(SpecText& text) {
   if (!text.spec.has_cluster())
     return text.Fail("cluster", "missing",
                      "give gpu, nodes and gpus_per_node, or preset (a file in configs/clusters)");
-  Result<v1::Cluster> cluster = OverPreset(text);
-  if (!cluster) return tl::unexpected(cluster.error());
-  if (cluster->has_profile())
+  const v1::Cluster& given = text.spec.cluster();
+  const Result<v1::Cluster> preset = ReadPreset(text);
+  if (!preset) return tl::unexpected(preset.error());
+  v1::Cluster cluster = Over(*preset, given);
+  if (cluster.has_profile())
     return text.Fail("cluster.profile", "profiles of measurements are not supported yet",
                      "leave it out: the catalogue's figures are used");
-  const Result<v1::Gpu> gpu = OverBase(text, cluster->gpu());
+  const Result<v1::Gpu> gpu = OverBase(text, cluster.gpu());
   if (!gpu) return tl::unexpected(gpu.error());
-  const v1::Node& node = gpu->node();
+  const v1::Node node = CustomaryNode(*gpu, *preset);
 
   Machine machine;
   machine.gpu = GpuOf(*gpu);
-  machine.name = cluster->has_preset() ? cluster->preset() : machine.gpu.name;
-  machine.nodes = cluster->has_nodes() ? cluster->nodes() : 1;
-  machine.gpus_per_node = cluster->has_gpus_per_node() ? cluster->gpus_per_node()
-                          : node.has_gpus_per_node()   ? node.gpus_per_node()
-                                                       : 1;
+  machine.name = given.has_preset() ? given.preset() : machine.gpu.name;
+  machine.nodes = cluster.has_nodes() ? cluster.nodes() : 1;
+  machine.gpus_per_node = given.has_gpus_per_node()  ? given.gpus_per_node()
+                          : node.has_gpus_per_node() ? node.gpus_per_node()
+                                                     : 1;
   const double gpus = static_cast<double>(machine.nodes) * machine.gpus_per_node;
   if (gpus > kMostGpus)
-    return text.Fail("cluster.nodes", fmt::format("{:.0f} GPUs in all", gpus),
+    return text.Fail(text.map.Find("cluster.nodes") ? "cluster.nodes" : "cluster.gpus_per_node",
+                     fmt::format("makes {:.0f} GPUs in all", gpus),
                      fmt::format("expected up to {:.0f}", kMostGpus));
-  machine.scale_up_domain = cluster->has_scale_up_domain() ? cluster->scale_up_domain()
-                                                           : DomainOf(node, machine.gpus_per_node);
-  Result<ScaleUp> scale_up = ResolveScaleUp(text, cluster->scale_up(), *gpu);
+  machine.scale_up_domain =
+      given.has_scale_up_domain() ? given.scale_up_domain() : DomainOf(node, machine.gpus_per_node);
+  Result<ScaleUp> scale_up = ResolveScaleUp(text, node, *gpu);
   if (!scale_up) return tl::unexpected(scale_up.error());
   machine.scale_up = std::move(*scale_up);
-  Result<ScaleOut> scale_out =
-      ResolveScaleOut(text, cluster->scale_out(), *gpu, machine.nodes, machine.gpus_per_node);
+  Result<ScaleOut> scale_out = ResolveScaleOut(text, node, machine.nodes, machine.gpus_per_node);
   if (!scale_out) return tl::unexpected(scale_out.error());
   machine.scale_out = std::move(*scale_out);
-  Result<NcclSettings> nccl = ResolveNccl(text, cluster->nccl());
+  Result<NcclSettings> nccl = ResolveNccl(text, cluster.nccl());
   if (!nccl) return tl::unexpected(nccl.error());
   machine.nccl = std::move(*nccl);
-  machine.host = HostOf(*cluster, node);
-  machine.price_per_gpu_hour = cluster->price();
+  machine.host = HostOf(given, node);
+  machine.price_per_gpu_hour = cluster.price();
 
-  *cluster->mutable_gpu() = *gpu;
-  *text.spec.mutable_cluster() = std::move(*cluster);
+  *cluster.mutable_gpu() = *gpu;
+  *text.spec.mutable_cluster() = std::move(cluster);
   return machine;
 }
 }  // namespace shardplan

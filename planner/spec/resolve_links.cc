@@ -53,11 +53,13 @@ Result<v1::ScaleOut> TakeForm(const SpecText& text, v1::ScaleOut out) {
 
 }  // namespace
 
-Result<ScaleUp> ResolveScaleUp(const SpecText& text, const v1::ScaleUp& given, const v1::Gpu& gpu) {
+Result<ScaleUp> ResolveScaleUp(const SpecText& text, const v1::Node& customary,
+                               const v1::Gpu& gpu) {
   static_assert(static_cast<int>(Fabric::kSwitch) == v1::FABRIC_SWITCH - 1 &&
                 static_cast<int>(Fabric::kPcie) == v1::FABRIC_PCIE - 1);
+  const v1::ScaleUp& given = text.spec.cluster().scale_up();
   v1::ScaleUp from;
-  if (!given.has_kind()) from = gpu.node().scale_up();
+  if (!given.has_kind()) from = customary.scale_up();
   from.MergeFrom(given);
   if (!from.has_kind() && !from.has_bandwidth())
     from.set_kind(fmt::format("pcie{}", gpu.has_pcie_gen() ? gpu.pcie_gen() : 4.0));
@@ -86,15 +88,19 @@ Result<ScaleUp> ResolveScaleUp(const SpecText& text, const v1::ScaleUp& given, c
   return up;
 }
 
-Result<ScaleOut> ResolveScaleOut(const SpecText& text, const v1::ScaleOut& given,
-                                 const v1::Gpu& gpu, int nodes, int gpus_per_node) {
+Result<ScaleOut> ResolveScaleOut(const SpecText& text, const v1::Node& customary, int nodes,
+                                 int gpus_per_node) {
+  const v1::ScaleOut& given = text.spec.cluster().scale_out();
   v1::ScaleOut from;
-  if (gpu.node().has_scale_out() && !given.has_form()) {
-    Result<v1::ScaleOut> customary = TakeForm(text, gpu.node().scale_out());
-    if (!customary) return tl::unexpected(customary.error());
-    from = std::move(*customary);
+  if (customary.has_scale_out() && !given.has_form()) {
+    from = customary.scale_out();
+    if (from.has_form()) {
+      Result<v1::ScaleOut> taken = TakeForm(text, from);
+      if (!taken) return tl::unexpected(taken.error());
+      from = std::move(*taken);
+    }
     // NICs go with GPUs: a part of a node reaches the NICs on its own PCIe switches.
-    const int whole = gpu.node().gpus_per_node();
+    const int whole = customary.gpus_per_node();
     if (gpus_per_node < whole) from.set_nics((from.nics() * gpus_per_node + whole - 1) / whole);
   }
   from.MergeFrom(given);

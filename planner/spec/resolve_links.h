@@ -6,10 +6,11 @@
 
 namespace shardplan {
 
-// What `given` leaves out comes from the GPU's customary node, then from PCIe.
-Result<ScaleUp> ResolveScaleUp(const SpecText& text, const v1::ScaleUp& given, const v1::Gpu& gpu);
-// The same. `gpus_per_node` smaller than the customary node's brings as much fewer NICs.
-Result<ScaleOut> ResolveScaleOut(const SpecText& text, const v1::ScaleOut& given,
-                                 const v1::Gpu& gpu, int nodes, int gpus_per_node);
+// What the spec's cluster.scale_up leaves out comes from the customary node, then from PCIe.
+Result<ScaleUp> ResolveScaleUp(const SpecText& text, const v1::Node& customary, const v1::Gpu& gpu);
+// The same for cluster.scale_out. Fewer GPUs per node than the customary node's bring as much fewer
+// NICs.
+Result<ScaleOut> ResolveScaleOut(const SpecText& text, const v1::Node& customary, int nodes,
+                                 int gpus_per_node);
 Result<NcclSettings> ResolveNccl(const SpecText& text, const v1::Nccl& given);
 }  // namespace shardplan

@@ -59,19 +59,23 @@ Result<Base> ReadPreset(const SpecText& text, const std::string& name) {
 
 // Points at the key at fault, in the spec or in the file that it came from.
 tl::unexpected<Error> Refuse(const SpecText& text, const Base& base, const ConfigProblem& problem) {
-  const std::string own = problem.key.empty() ? "model" : "model." + problem.key;
+  const auto at = [&](const Place& place, const std::string& path) {
+    return InvalidAt(place, path, problem.message, problem.hint);
+  };
   // These two are about the key and not about its value.
   const bool key_at_fault = problem.message.starts_with("is not a key of") ||
                             problem.message.starts_with("is not read by");
-  const auto at = [&](const Places& places, const std::string& path) {
-    return InvalidAt(key_at_fault ? places.key : places.value, path, problem.message, problem.hint);
-  };
-  if (const Places* places = text.map.Find(own); places && !problem.key.empty())
-    return at(*places, own);
-  if (const Places* places = base.map.Find(problem.key)) return at(*places, problem.key);
-  const std::string inlined = "model.config." + problem.key;
-  if (const Places* places = text.map.Find(inlined)) return at(*places, inlined);
-  return text.Fail(own, problem.message, problem.hint);
+  const auto part = [&](const Places& places) { return key_at_fault ? places.key : places.value; };
+  if (problem.key.empty()) {
+    if (const Places* file = base.map.Find("")) return at(file->key, "");
+    const Places* section = text.map.Find("model");
+    return at(section ? section->key : Place{}, "model");
+  }
+  const std::string own = "model." + problem.key, inlined = "model.config." + problem.key;
+  if (const Places* places = text.map.Find(own)) return at(part(*places), own);
+  if (const Places* places = base.map.Find(problem.key)) return at(part(*places), problem.key);
+  if (const Places* places = text.map.Find(inlined)) return at(part(*places), inlined);
+  return at(text.map.ValueOrParent(own), own);
 }
 
 }  // namespace

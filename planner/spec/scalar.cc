@@ -65,12 +65,9 @@ Result<double> NumberOf(const FieldDescriptor& field, const YamlNode& node,
     return InvalidAt(node.place, path, fmt::format("found {}", shown), hint);
   const ParsedNumber number = ParseNumber(node.text, dimension);
   switch (number.fault) {
-    case NumberFault::kUnknownUnit: {
-      const std::string nearest = NearestUnit(number.unit, dimension);
-      const std::string lead = nearest.empty() ? "" : fmt::format("did you mean {}? ", nearest);
+    case NumberFault::kUnknownUnit:
       return InvalidAt(node.place, path, fmt::format("unknown unit {}", Shown(number.unit)),
-                       lead + hint);
-    }
+                       DidYouMeanUnit(number.unit, dimension) + hint);
     case NumberFault::kNotANumber:
       return InvalidAt(node.place, path, fmt::format("{} is not a number", shown), hint);
     case NumberFault::kNotFinite:

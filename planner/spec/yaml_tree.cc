@@ -55,20 +55,19 @@ std::optional<Error> CheckText(const SourcePtr& source) {
   return std::nullopt;
 }
 
-// Bytes of the source that a scalar at `offset` takes on its first line.
-std::size_t WidthOfScalar(std::string_view rest, std::string_view value) {
-  if (rest.empty()) return 1;
+// Bytes from the quote that `rest` begins with to the one that closes it; 0: none does.
+std::size_t QuotedLength(std::string_view rest) {
   const char quote = rest[0];
-  if (quote == '"' || quote == '\'') {
-    for (std::size_t i = 1; i < rest.size() && rest[i] != '\n'; ++i) {
-      if (quote == '"' && rest[i] == '\\')
-        ++i;
-      else if (rest[i] == quote)
-        return i + 1;
-    }
+  for (std::size_t i = 1; i < rest.size(); ++i) {
+    if (quote == '"' && rest[i] == '\\')
+      ++i;
+    else if (rest[i] == quote)
+      return i + 1;
   }
-  return rest.substr(0, value.size()) == value ? value.size() : rest.find('\n');
+  return 0;
 }
+
+constexpr const char* kCloseQuote = "close it on the same line";
 
 // yaml-cpp's words for what it stumbles over, in ours.
 struct Syntax {
@@ -85,8 +84,7 @@ Syntax SyntaxOf(const std::string& message, std::string_view line) {
   if (message == YAML::ErrorMsg::END_OF_MAP_FLOW) return {"a { is never closed", "close it with }"};
   if (message == YAML::ErrorMsg::END_OF_SEQ_FLOW) return {"a [ is never closed", "close it with ]"};
   if (message == YAML::ErrorMsg::FLOW_END) return {"nothing is open that this closes", "remove it"};
-  if (message == YAML::ErrorMsg::EOF_IN_SCALAR)
-    return {"a quote is never closed", "close it, on the same line if it can be"};
+  if (message == YAML::ErrorMsg::EOF_IN_SCALAR) return {"a quote is never closed", kCloseQuote};
   if (message == YAML::ErrorMsg::UNKNOWN_TOKEN)
     return {"no value begins with this character", "put the text in quotes"};
   if (message == YAML::ErrorMsg::END_OF_MAP || message == YAML::ErrorMsg::END_OF_SEQ)
@@ -107,9 +105,12 @@ class TreeBuilder : public YAML::EventHandler {
   void OnDocumentEnd() override {}
 
   void OnNull(const YAML::Mark& mark, YAML::anchor_t anchor) override {
-    const Place place = At(mark, 4);
+    if (ExpectsKey()) return Fail(At(mark, 1), "the key is empty", "write a key before the colon");
+    // The place of a value that is not there is where the next thing stands; the key's says more.
+    const bool written = Rest(mark).starts_with("null") || Rest(mark).starts_with("~");
+    const bool keyed = !frames_.empty() && frames_.back().key;
+    const Place place = keyed && !written ? frames_.back().key->second : At(mark, written ? 4 : 1);
     CheckAnchor(place, anchor);
-    if (ExpectsKey()) return Fail(place, "the key is empty", "write a key before the colon");
     Add({.kind = YamlNode::Kind::kNull, .place = place});
   }
 
@@ -119,10 +120,15 @@ class TreeBuilder : public YAML::EventHandler {
 
   void OnScalar(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor,
                 const std::string& value) override {
-    const std::string_view rest = std::string_view(source_->text).substr(Offset(mark));
-    const Place place{source_, Offset(mark), WidthOfScalar(rest, value)};
+    const std::string_view rest = Rest(mark);
+    const bool quoted = rest.starts_with('"') || rest.starts_with('\'');
+    const std::size_t length = quoted ? QuotedLength(rest) : value.size();
+    const Place place = At(mark, length);
+    // yaml-cpp lets a quote pass that the end of the text closes.
+    if (quoted && length == 0) Fail(At(mark, 1), "a quote is never closed", kCloseQuote);
     CheckAnchor(place, anchor);
     CheckTag(place, tag);
+    seen_ = place.offset + length;
     if (ExpectsKey()) return AddKey(place, value);
     Add({.kind = YamlNode::Kind::kScalar, .text = value, .quoted = tag == "!", .place = place});
   }
@@ -159,7 +165,11 @@ class TreeBuilder : public YAML::EventHandler {
     const bool bracket =
         e.msg == YAML::ErrorMsg::END_OF_SEQ_FLOW || e.msg == YAML::ErrorMsg::END_OF_MAP_FLOW;
     if (error_ && !(bracket && unclosed_)) return *error_;
-    const Place place = bracket && !frames_.empty() ? frames_.back().node.place : At(e.mark, 1);
+    const std::size_t quote = source_->text.find_first_of("\"'", seen_);
+    const Place place = bracket && !frames_.empty() ? frames_.back().node.place
+                        : e.msg == YAML::ErrorMsg::EOF_IN_SCALAR && quote != std::string::npos
+                            ? Place{source_, quote, 1}
+                            : At(e.mark, 1);
     const Syntax syntax = SyntaxOf(e.msg, LineOf(place));
     return InvalidAt(place, bracket && !frames_.empty() ? frames_.back().path : Path(), syntax.what,
                      syntax.hint)
@@ -180,6 +190,9 @@ class TreeBuilder : public YAML::EventHandler {
   std::size_t Offset(const YAML::Mark& mark) const {
     return std::min(source_->text.size(),
                     offset_ + static_cast<std::size_t>(std::max(mark.pos, 0)));
+  }
+  std::string_view Rest(const YAML::Mark& mark) const {
+    return std::string_view(source_->text).substr(Offset(mark));
   }
   bool ExpectsKey() const {
     return !frames_.empty() && frames_.back().node.kind == YamlNode::Kind::kMapping &&
@@ -250,13 +263,15 @@ class TreeBuilder : public YAML::EventHandler {
   std::vector<Frame> frames_;
   std::optional<YamlNode> root_;
   std::optional<Error> error_;
+  std::size_t seen_ = 0;   // end of the last scalar
   bool unclosed_ = false;  // error_ may come of a bracket that is never closed
 };
 
 }  // namespace
 
 std::string Join(std::string_view path, std::string_view key) {
-  return path.empty() ? Shown(key) : fmt::format("{}.{}", path, Shown(key));
+  if (path.empty() || key.empty()) return std::string(path) + Shown(key);
+  return fmt::format("{}.{}", path, Shown(key));
 }
 
 Result<YamlNode> ParseYaml(const SourcePtr& source, std::size_t offset, const std::string& path) {

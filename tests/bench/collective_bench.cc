@@ -8,7 +8,7 @@
 namespace shardplan {
 namespace {
 
-using namespace literals;
+using namespace literals;  // NOLINT(google-build-using-namespace): they hold literals alone
 
 Machine DgxH100(int nodes) {
   Machine machine;
@@ -23,20 +23,22 @@ Machine DgxH100(int nodes) {
 
 void ConstructInsideNode(benchmark::State& state) {
   const Machine machine = DgxH100(16);
-  for (auto _ : state) benchmark::DoNotOptimize(Communicator(machine, {.ranks = 8}));
+  for ([[maybe_unused]] auto _ : state)
+    benchmark::DoNotOptimize(Communicator(machine, {.ranks = 8}));
 }
 BENCHMARK(ConstructInsideNode);
 
 void ConstructAcrossNodes(benchmark::State& state) {
   const Machine machine = DgxH100(16);
-  for (auto _ : state) benchmark::DoNotOptimize(Communicator(machine, {.ranks = 16, .stride = 8}));
+  for ([[maybe_unused]] auto _ : state)
+    benchmark::DoNotOptimize(Communicator(machine, {.ranks = 16, .stride = 8}));
 }
 BENCHMARK(ConstructAcrossNodes);
 
 void AskForTime(benchmark::State& state) {
   const Communicator communicator(DgxH100(16), {.ranks = 128});
   double bytes = 1000;
-  for (auto _ : state) {
+  for ([[maybe_unused]] auto _ : state) {
     bytes = bytes > 1e10 ? 1000 : bytes * 1.37;
     benchmark::DoNotOptimize(communicator.Time(Collective::kAllReduce, {bytes}));
   }

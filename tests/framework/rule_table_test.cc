@@ -66,6 +66,10 @@ struct Question {
     if (pick({0, 1})) training.framework_version = pick({0, 1}) ? "0.1" : "main";
     training.precision = static_cast<Precision>(pick({0, 0, 0, 6, 7, 8}));
     training.optimizer = static_cast<Optimizer>(pick({0, 0, 7}));
+    training.fp8_recipe = static_cast<Fp8Recipe>(pick({0, 1}));
+    training.fp8_params = pick({0, 0, 1}) == 1;
+    training.cuda_graphs = pick({0, 0, 1}) == 1;
+    training.optimizer_in_backward = pick({0, 0, 1}) == 1;
     auto& [s, p, q] = plan;
     s = {.tp = pick({1, 1, 2, 3, 4}),
          .cp = pick({1, 1, 2, 4}),

@@ -8,7 +8,7 @@
 namespace shardplan {
 namespace {
 
-using namespace literals;
+using namespace literals;  // NOLINT(google-build-using-namespace): they hold literals alone
 
 double MiB(Bytes bytes) { return bytes / 1_MiB; }
 

@@ -10,7 +10,7 @@
 namespace shardplan {
 
 inline Machine Dgx(Architecture architecture, int nodes) {
-  using namespace literals;
+  using namespace literals;  // NOLINT(google-build-using-namespace)
   Machine machine;
   machine.nodes = nodes;
   machine.gpu.architecture = architecture;
@@ -52,7 +52,7 @@ inline Machine DgxH100(int nodes = 1) { return Dgx(Architecture::kHopper, nodes)
 
 // One rack after another of 18 trays with 4 GPUs.
 inline Machine Nvl72(int racks = 1) {
-  using namespace literals;
+  using namespace literals;  // NOLINT(google-build-using-namespace)
   Machine machine = Dgx(Architecture::kBlackwell, 18 * racks);
   machine.gpus_per_node = 4;
   machine.scale_up_domain = 72;

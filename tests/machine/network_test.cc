@@ -6,7 +6,7 @@
 namespace shardplan {
 namespace {
 
-using namespace literals;
+using namespace literals;  // NOLINT(google-build-using-namespace): they hold literals alone
 
 TEST(Network, EveryKindLosesALittleAndTakesTime) {
   for (const NetworkKind& kind : NetworkKinds()) {

@@ -8,6 +8,8 @@
 namespace shardplan {
 namespace {
 
+using namespace literals;  // NOLINT(google-build-using-namespace): they hold literals alone
+
 TEST(Reach, GroupInsideOneNode) {
   const Reach reach = ReachOf(DgxH100(4), {.ranks = 8});
   EXPECT_EQ(reach.islands, 1);
@@ -33,7 +35,6 @@ TEST(Reach, TwoRanksPerNodeShareTwoRails) {
 TEST(Reach, WholeNodesUseAllRails) { EXPECT_EQ(ReachOf(DgxH100(16), {.ranks = 128}).Rails(), 8); }
 
 TEST(Reach, ManyGroupsShareOneNic) {
-  using namespace literals;
   Machine machine = DgxH100(2);
   machine.scale_out = NetworkOf("infiniband", 2, 50_GBps);
   EXPECT_EQ(ReachOf(machine, {.ranks = 2, .stride = 8}).Rails(), 0.25);
