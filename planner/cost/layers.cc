@@ -312,7 +312,7 @@ class Walk {
     const double width = conventions_.compute_bytes;
     if (ulysses) {
       const double rank_elements = tokens_ * (heads * (op.qk_dim + op.v_dim) + op.kv_heads / sharding_.tp * (op.qk_dim + op.v_dim));
-      const Seconds exchange = context_.Time(Collective::kAllToAll, Bytes{width * rank_elements * sharding_.cp});
+      const Seconds exchange = context_.Time(Collective::kAllToAll, Bytes{width * rank_elements});
       context.Add(exchange, exchange);
       return;
     }
@@ -334,7 +334,7 @@ class Walk {
     if (sharding_.ep == 1) return;
     const double width = conventions_.compute_bytes;
     // Each rank sends its own copies: k * h per token, whatever etp gathers later.
-    const Bytes total{width * model_.facts.hidden_size * op.routed * tokens_ / sequence_split_ * training_.moe_imbalance * sharding_.ep};
+    const Bytes total{width * model_.facts.hidden_size * op.routed * tokens_ / sequence_split_ * training_.moe_imbalance};
     const Seconds exchange = expert_.Time(Collective::kAllToAll, total);
     expert.Add(exchange, exchange);
   }
