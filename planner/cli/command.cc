@@ -37,6 +37,15 @@ std::vector<std::string> OptionNames(const CLI::App& app) {
   return names;
 }
 
+// "--keep needs a value: N", of an error that begins with the option's name.
+std::string MissingValue(const CLI::ParseError& error, const CLI::App& app) {
+  const std::string what = error.what();
+  const std::string name = what.substr(0, what.find(':'));
+  const CLI::Option* option = app.get_option_no_throw(name);
+  return fmt::format("{} needs a value{}", name,
+                     option == nullptr ? "" : ": " + option->get_type_name());
+}
+
 // What CLI11 found wrong, in our words.
 std::string Explanation(const CLI::ParseError& error, const CLI::App& app) {
   const std::string see = fmt::format("shardplan {} --help shows all", app.get_name());
@@ -49,6 +58,9 @@ std::string Explanation(const CLI::ParseError& error, const CLI::App& app) {
     const std::string near = DidYouMean(name, OptionNames(app));
     return fmt::format("there is no option '{}'{}{}", name, near.empty() ? "; " : ": " + near, see);
   }
+  // CLI11 counts what is missing; each option of ours takes one value.
+  if (dynamic_cast<const CLI::ArgumentMismatch*>(&error) != nullptr)
+    return MissingValue(error, app);
   // A failed check says what works; the rest does not.
   if (dynamic_cast<const CLI::ValidationError*>(&error) != nullptr) return error.what();
   return fmt::format("{}; {}", error.what(), see);

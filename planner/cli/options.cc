@@ -64,6 +64,7 @@ Subject SubjectOf(const Problem& problem) {
           .machine = &problem.machine,
           .training = &problem.training,
           .memory_reserve = problem.memory_reserve,
+          .notes = problem.notes,
           .spec_hash = problem.spec_hash,
           .version = kVersion};
 }

@@ -45,13 +45,18 @@ int RankPlans(const Options& options) {
   SearchResult result = Search(job, space, search);
   result.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 
-  std::vector<Hint> hints;
-  if (result.plans.empty() && result.complete) hints = HintsFor(job, problem->wishes, search);
+  NothingFits instead;
+  if (result.plans.empty() && result.complete) {
+    instead.hints = HintsFor(job, problem->wishes, search);
+    const Plan first =
+        FixedPlan(problem->model, problem->machine, problem->training, problem->wishes);
+    instead.reasons = BrokenRules(problem->model, problem->machine, problem->training, first);
+  }
   const int code = !result.complete ? kInterrupted : result.plans.empty() ? kNothingFits : kDone;
   const Subject subject = SubjectOf(*problem);
   if (options.format == Format::kText)
-    return Answer(PlanReport(subject, result, search, hints, LookOfOutput()), code);
-  return Answer(SearchJson(subject, result, search, hints), options.format, code);
+    return Answer(PlanReport(subject, result, search, instead, LookOfOutput()), code);
+  return Answer(SearchJson(subject, result, search, instead), options.format, code);
 }
 }  // namespace
 

@@ -49,7 +49,10 @@ Seconds GemmTime(const Gpu& gpu, Number number, double m, double n, double k, do
   if (m <= 0 || n <= 0 || k <= 0 || batch <= 0) return {};
   const bool narrow = number == Number::kFp8 || number == Number::kFp4;
   const double sustained = number == Number::kFp32 ? 0.9 : narrow ? gpu.fp8_gemm_efficiency : gpu.gemm_efficiency;
-  const double ramp = k / (k + kFillSteps);
+  // 16-bit tensor cores want dimensions in multiples of 8 elements (cuBLAS); others run on slower kernels.
+  const auto aligned = [](double x) { return x == std::floor(x / 8) * 8; };
+  const bool misfit = number != Number::kFp32 && !(aligned(n) && aligned(k));
+  const double ramp = k / (k + kFillSteps) * (misfit ? 0.4 : 1.0);
   const FlopsPerSecond rate = PeakOf(gpu, number) * (sustained * PowerFactor(gpu) * WaveEfficiency(gpu, m, n * batch) * ramp);
   const double width = number == Number::kFp32 || number == Number::kTf32 ? 4 : 2;
   const Bytes traffic{width * batch * (m * k + k * n + m * n)};
@@ -57,13 +60,16 @@ Seconds GemmTime(const Gpu& gpu, Number number, double m, double n, double k, do
   return Max(compute, StreamTime(gpu, traffic)) + gpu.launch;
 }
 
-Seconds FlashTime(const Gpu& gpu, Flops flops, double head_dim, double keys) {
+Seconds FlashTime(const Gpu& gpu, Flops flops, double head_dim, double keys, bool version_2) {
   if (flops.value <= 0) return {};
   // A head dimension of 64 leaves the tensor cores waiting for the exponentials; short sequences for
   // the first and last blocks: 215 (d 64, 1k) to 648 TFLOP/s (d 128, 16k) on one H200.
   const double width = head_dim >= 96 ? 1.0 : head_dim >= 64 ? 0.72 : 0.5;
   const double length = keys / (keys + 600);
-  const FlopsPerSecond rate = PeakOf(gpu, Number::kBf16) * (gpu.attention_efficiency * PowerFactor(gpu) * width * length);
+  const bool newer = gpu.architecture == Architecture::kHopper || gpu.architecture == Architecture::kBlackwell;
+  // 350 TFLOP/s whatever the tensor cores could do.
+  const double efficiency = version_2 && newer ? std::min(gpu.attention_efficiency, 350e12 / PeakOf(gpu, Number::kBf16).value) : gpu.attention_efficiency;
+  const FlopsPerSecond rate = PeakOf(gpu, Number::kBf16) * (efficiency * PowerFactor(gpu) * width * length);
   return flops / rate + gpu.launch;
 }
 

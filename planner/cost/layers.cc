@@ -115,6 +115,7 @@ class Walk {
     switch (type) {
       case Elements::kCompute: return conventions_.compute_bytes;
       case Elements::kResidual: return conventions_.residual_bytes;
+      case Elements::kInput: return IsNarrow() && conventions_.kernels == kTransformerEngine ? 1 : conventions_.compute_bytes;
       case Elements::kFloat32: return 4;
       case Elements::kByte: return 1;
     }
@@ -214,8 +215,8 @@ class Walk {
     }
     if (op.kind == OpKind::kEmbedding && sharding_.tp > 1 && vocab_split_ > 1) {
       const Bytes output{conventions_.compute_bytes * model_.facts.hidden_size * tokens_};
-      tensor.Add(tensor_.Time(sharding_.sp ? Collective::kReduceScatter : Collective::kAllReduce, output),
-                 sharding_.sp ? tensor_.Time(Collective::kAllGather, output) : Seconds{});
+      tensor.Add(Tensor(sharding_.sp ? Collective::kReduceScatter : Collective::kAllReduce, output),
+                 sharding_.sp ? Tensor(Collective::kAllGather, output) : Seconds{});
     }
     const double again = recomputed ? 1 : 0;
     cost.forward += compute.forward;
@@ -238,30 +239,37 @@ class Walk {
     // Only the layers' large products run in 8 or 4 bits; head and router stay in 16.
     const bool narrow = IsNarrow() && !vocabulary && op.n >= 1024;
     const Number number = IsNarrow() && !narrow ? Number::kBf16 : number_;
-    const Seconds forward = Gemm(number, m, n, k), data = Gemm(number, m, k, n), weight = Gemm(number, n, k, m);
+    // Row-wise scales run at 0.7 of one scale's rate (torchao's H100 figures).
+    const bool rowwise = narrow && (training_.fp8_recipe == Fp8Recipe::kRowwise || training_.fp8_recipe == Fp8Recipe::kRowwiseWithGwHp);
+    const double slower = rowwise ? 1 / 0.7 : 1;
+    Seconds forward = Gemm(number, m, n, k) * slower, data = Gemm(number, m, k, n) * slower, weight = Gemm(number, n, k, m) * slower;
+    if (narrow) {
+      forward += Quantize(op.joins ? n * k : m * k + n * k);
+      data += Quantize(m * n);
+    }
     compute.Add(forward, data + weight);
     cost.flops += 2 * m * n * k * passes;
     if (sharding_.tp == 1 || (vocabulary && vocab_split_ == 1)) return;
     if (op.column && !op.joins) {
       const Bytes input{conventions_.compute_bytes * op.k * tokens_};
       if (sharding_.sp) {
-        const Seconds gather = tensor_.Time(Collective::kAllGather, input), scatter = tensor_.Time(Collective::kReduceScatter, input);
+        const Seconds gather = Tensor(Collective::kAllGather, input), scatter = Tensor(Collective::kReduceScatter, input);
         // Backward gathers the input again beside the data gradient and scatters beside the weight
         // gradient; what does not fit there is seen.
-        const Seconds hidden = Fused() ? data + weight : Seconds{};
+        const Seconds hidden = conventions_.tensor_backward_overlap ? data + weight : Seconds{};
         tensor.Add(gather, Max(gather + scatter - hidden * 0.9, (gather + scatter) * 0.1));
       } else {
-        const Seconds reduce = tensor_.Time(Collective::kAllReduce, input);
-        const Seconds hidden = Fused() ? weight : Seconds{};
+        const Seconds reduce = Tensor(Collective::kAllReduce, input);
+        const Seconds hidden = conventions_.tensor_backward_overlap ? weight : Seconds{};
         tensor.Add({}, Max(reduce - hidden * 0.9, reduce * 0.1));
       }
     }
     if (op.row) {
       const Bytes output{conventions_.compute_bytes * op.n * tokens_};
       if (sharding_.sp)
-        tensor.Add(tensor_.Time(Collective::kReduceScatter, output), tensor_.Time(Collective::kAllGather, output));
+        tensor.Add(Tensor(Collective::kReduceScatter, output), Tensor(Collective::kAllGather, output));
       else
-        tensor.Add(tensor_.Time(Collective::kAllReduce, output), {});
+        tensor.Add(Tensor(Collective::kAllReduce, output), {});
     }
   }
 
@@ -280,6 +288,18 @@ class Walk {
       if (op.column) tensor.Add(expert_tensor_.Time(Collective::kAllGather, bytes), expert_tensor_.Time(Collective::kReduceScatter, bytes));
       if (op.row) tensor.Add(expert_tensor_.Time(Collective::kReduceScatter, bytes), expert_tensor_.Time(Collective::kAllGather, bytes));
     }
+  }
+
+  // A collective of the tensor-parallel group, with what its launch costs beyond its bytes.
+  Seconds Tensor(Collective op, Bytes bytes) const {
+    return tensor_.Time(op, bytes) + Seconds{sharding_.tp > 1 ? conventions_.tensor_collective_seconds : 0};
+  }
+
+  // Casting a product's operand to 8 bits: read twice (its largest value, the cast) and written once, where
+  // the cast is not fused into the kernel before; weights are cast in every pass.
+  Seconds Quantize(double elements) const {
+    const double bytes = conventions_.kernels == kTransformerEngine ? 3 : training_.compile ? 5 : 9;
+    return StreamTime(machine_.gpu, {bytes * elements}, conventions_.pointwise_efficiency);
   }
 
   Seconds Gemm(Number number, double m, double n, double k) const {
@@ -304,7 +324,7 @@ class Walk {
     } else {
       const bool windowed = op.window > 0 && op.window < keys_;
       const double seen = conventions_.attention_skips_masked && !windowed ? 0.5 : 1;
-      const Seconds forward = FlashTime(machine_.gpu, whole * seen, op.qk_dim, ulysses ? keys : keys / sharding_.cp) / conventions_.attention_factor;
+      const Seconds forward = FlashTime(machine_.gpu, whole * seen, op.qk_dim, ulysses ? keys : keys / sharding_.cp, conventions_.flash_attention_2) / conventions_.attention_factor;
       // Five products instead of two, at about 0.85 of the forward's rate (H200: 3.0 times the forward).
       compute.Add(forward, forward * (2.5 / 0.85));
     }
@@ -333,8 +353,12 @@ class Walk {
     Pointwise(op, compute);
     if (sharding_.ep == 1) return;
     const double width = conventions_.compute_bytes;
-    // Each rank sends its own copies: k * h per token, whatever etp gathers later.
-    const Bytes total{width * model_.facts.hidden_size * op.routed * tokens_ / sequence_split_ * training_.moe_imbalance};
+    // Each rank sends its own copies: k * h per token, whatever etp gathers later. DeepEP sends a token once to
+    // each node that wants it and copies it there.
+    const double nodes = std::max(1.0, double(sharding_.ep) * sharding_.etp / machine_.gpus_per_node);
+    const bool dedupes = training_.moe_dispatcher == MoeDispatcher::kDeepEp && nodes > 1;
+    const double sent = dedupes ? nodes * (1 - std::pow(1 - 1 / nodes, op.routed)) / op.routed : 1;
+    const Bytes total{sent * width * model_.facts.hidden_size * op.routed * tokens_ / sequence_split_ * training_.moe_imbalance};
     const Seconds exchange = expert_.Time(Collective::kAllToAll, total);
     expert.Add(exchange, exchange);
   }

@@ -6,6 +6,7 @@
 #include "planner/base/check.h"
 #include "planner/cost/cost.h"
 #include "planner/cost/pipeline.h"
+#include "planner/framework/stages.h"
 
 namespace shardplan {
 namespace {
@@ -19,20 +20,16 @@ LayerCounts CountLayers(const Job& job, const Placement& placement) {
   const Model& model = *job.model;
   const std::size_t pp = static_cast<std::size_t>(placement.pp);
   LayerCounts counts(pp, std::vector<double>(model.blocks.size(), 0));
-  std::vector<int> split;
-  if (!placement.stage_layers.empty()) {
-    // What the spec gives is per stage; virtual chunks take equal shares of it.
-    for (int chunk = 0; chunk < placement.vpp; ++chunk)
-      for (int layers : placement.stage_layers)
-        split.push_back(layers * (chunk + 1) / placement.vpp - layers * chunk / placement.vpp);
-  } else {
-    split = job.framework->split(model, placement.pp, placement.vpp);
-  }
+  const std::vector<int> split = ChunkLayers(*job.framework, model, placement);
   SHARDPLAN_CHECK(split.size() == pp * static_cast<std::size_t>(placement.vpp));
+  // The second half of a V-shaped schedule runs back to the first rank.
+  const bool turns = placement.schedule == Schedule::kZbV || placement.schedule == Schedule::kDualPipe;
   std::size_t layer = 0;
-  for (std::size_t i = 0; i < split.size(); ++i)
+  for (std::size_t i = 0; i < split.size(); ++i) {
+    const std::size_t stage = turns && i >= pp ? pp - 1 - i % pp : i % pp;
     for (int n = 0; n < split[i] && layer < model.layers.size(); ++n)
-      counts[i % pp][static_cast<std::size_t>(model.layers[layer++])] += 1;
+      counts[stage][static_cast<std::size_t>(model.layers[layer++])] += 1;
+  }
   return counts;
 }
 

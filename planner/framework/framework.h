@@ -56,10 +56,13 @@ struct Conventions {
 
   // Time.
   double host_seconds_per_launch = 0;  // host time per kernel in eager code; 0: never the limit
+  double tensor_collective_seconds = 0;  // what each tensor-parallel collective costs beyond its bytes
+  bool tensor_backward_overlap = false;  // column products hide their collectives beside their two products
   double layer_floor_seconds = 0;      // least time of one layer's forward on the host
   double pointwise_efficiency = 0.8;   // of the GPU's streaming bandwidth
   bool fused_pointwise = true;
   double gemm_factor = 1;              // of the GPU's sustained matrix rate
+  bool flash_attention_2 = false;      // the flash-attn package's second version, which Hopper's pipelines do not speed up
   double attention_factor = 1;
   bool attention_skips_masked = true;  // causal half is not computed
   double fixed_step_seconds = 0;       // data loading, logging, gradient norm's host sync

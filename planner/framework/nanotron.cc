@@ -19,6 +19,7 @@ Conventions NanotronConventions(const Training& training, const Model&) {
   c.allocator_slack = 0.08;
   c.fused_pointwise = true;
   c.layer_floor_seconds = 0.6e-3;
+  c.tensor_backward_overlap = false;
   c.fixed_step_seconds = 20e-3;
   c.blocking_p2p = true;
   c.selective_modules = 1u << static_cast<int>(Module::kCoreAttention);

@@ -23,6 +23,7 @@ Conventions NativeConventions(const Training& training, const Model&) {
   c.context_bytes = 0.6 * (1u << 30);
   c.fused_pointwise = true;
   c.layer_floor_seconds = 0.05e-3;
+  c.tensor_backward_overlap = true;
   c.default_overlap = {
       .grad_reduce = true, .param_gather = true, .tp = false, .p2p = true, .moe = false};
   c.selective_modules = 1u << static_cast<int>(Module::kCoreAttention);

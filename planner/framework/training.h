@@ -41,7 +41,7 @@ struct Training {
   Task task = Task::kPretrain;
   double moe_capacity_factor = 0;            // 0: dropless
   MoeDispatcher moe_dispatcher = MoeDispatcher::kAllToAll;
-  double moe_imbalance = 1.1;                // the fullest rank's tokens over the mean
+  double moe_imbalance = 1.0;                // the fullest rank's tokens over the mean; 1: balanced
   bool compile = false, cuda_graphs = false;
   bool expandable_segments = false;
   bool vocab_parallel = true;

@@ -53,7 +53,7 @@ Op Norm(const DecoderShape& s, const char* name, double consumers) {
                       .elements = h,
                       .type = Elements::kResidual,
                       .kernels = kMegatronStyle | kCompiled});
-  op.saved.push_back({.what = "norm output", .elements = h, .kernels = kMegatronStyle});
+  op.saved.push_back({.what = "norm output", .elements = h, .type = Elements::kInput, .kernels = kMegatronStyle});
   // Nanotron's column-parallel products keep their all-gathered input.
   op.saved.push_back(
       {.what = "gathered input", .elements = h, .cut = Cut::kGathered, .kernels = kNanotron});
@@ -264,7 +264,8 @@ void KeepActivation(const DecoderShape& s, double width, Cut cut, double copies,
   if (s.gated) {
     keep("gate, activated gate, up, product", 4, kTorchUnfused | kAutocast | kNanotron);
     keep("gate, up", 2, kCompiled);
-    keep("gate, up, product", 3, kTransformerEngine | kMegatronLocal | kNative);
+    keep("gate, up", 2, kTransformerEngine | kMegatronLocal | kNative);
+    op.saved.push_back({.what = "gated product", .elements = width * copies, .type = Elements::kInput, .cut = cut, .kernels = kTransformerEngine | kMegatronLocal | kNative});
   } else if (s.activation == Activation::kUnfusedGelu || s.activation == Activation::kSquaredRelu) {
     const double eager = s.activation == Activation::kUnfusedGelu ? 6 : 3;
     keep("activation's elementwise chain", eager, kEager | kTitan | kAutocast);

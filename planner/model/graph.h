@@ -27,6 +27,7 @@ enum class Cut : std::uint8_t {
 enum class Elements : std::uint8_t {
   kCompute,   // the dtype matrix products run in (2 bytes in mixed precision)
   kResidual,  // the residual stream's (fp32 under torch autocast over fp32 weights)
+  kInput,     // a product's input: 8 bits where Transformer Engine multiplies in 8 or 4
   kFloat32,
   kByte,  // masks
 };

@@ -31,8 +31,8 @@ std::string VerdictLine(const Evaluation& evaluation, const Look& look) {
       "verdict: {}   {} of {} on the fullest GPU (rank {})",
       Colored(Name(evaluation.verdict), ToneOf(evaluation.verdict), look),
       FormatBytes(evaluation.peak_device), FormatBytes(evaluation.capacity), evaluation.peak_rank);
-  if (evaluation.p_oom > 0)
-    text += fmt::format(", chance of running out of memory {}", FormatPercent(evaluation.p_oom));
+  text += fmt::format(", chance of running out of memory {}",
+                      evaluation.p_oom < 0.0005 ? "under 0.1%" : FormatPercent(evaluation.p_oom));
   if (evaluation.step.host.value > 0)
     text += fmt::format("; host {} per node", FormatBytes(evaluation.step.host));
   if (evaluation.step.nvme.value > 0)
@@ -167,7 +167,7 @@ Json CheckJson(const Subject& subject, const Evaluation& evaluation,
                const std::vector<Hint>& hints) {
   Json reasons = Json::array();
   if (evaluation.verdict != Verdict::kFits)
-    reasons.push_back({{"rule", evaluation.limit.empty() ? "memory" : evaluation.limit},
+    reasons.push_back({{"rule", evaluation.limit == "nvme" ? "host" : evaluation.limit},
                        {"text", LimitText(evaluation, subject.memory_reserve)}});
   Json json = HeadJson(subject, evaluation.plan);
   json["verdict"] = Name(evaluation.verdict);
@@ -180,13 +180,17 @@ Json CheckJson(const Subject& subject, const Evaluation& evaluation,
   return json;
 }
 
+Json ReasonsJson(const std::vector<Reason>& reasons) {
+  Json json = Json::array();
+  for (const Reason& reason : reasons)
+    json.push_back({{"rule", reason.rule}, {"text", reason.text}});
+  return json;
+}
+
 Json IllegalJson(const Subject& subject, const Plan& plan, const std::vector<Reason>& broken) {
-  Json reasons = Json::array();
-  for (const Reason& reason : broken)
-    reasons.push_back({{"rule", reason.rule}, {"text", reason.text}});
   Json json = HeadJson(subject, plan);
   json["verdict"] = Name(Verdict::kIllegal);
-  json["reasons"] = reasons;
+  json["reasons"] = ReasonsJson(broken);
   json["basis"] = Basis(*subject.machine);
   return json;
 }

@@ -23,6 +23,8 @@ std::string IllegalReport(const Subject& subject, const Plan& plan,
                           const std::vector<Reason>& broken, const Look& look);
 Json IllegalJson(const Subject& subject, const Plan& plan, const std::vector<Reason>& broken);
 
+Json ReasonsJson(const std::vector<Reason>& reasons);
+
 // The `memory` and `time` objects, which `plan` shows too.
 Json MemoryJson(const Evaluation& evaluation);
 Json TimeJson(const Evaluation& evaluation);

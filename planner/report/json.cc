@@ -14,10 +14,12 @@ Json WholeNumber(double value) {
 
 Json SubjectJson(const Subject& subject) {
   const ParameterCount count = CountParameters(*subject.model);
-  return {{"name", subject.title},
-          {"parameters", WholeNumber(count.total)},
-          {"active_parameters", WholeNumber(count.active)},
-          {"flops_per_token", ModelFlopsPerToken(*subject.model, subject.training->seq_length)}};
+  Json json{{"name", subject.title},
+            {"parameters", WholeNumber(count.total)},
+            {"active_parameters", WholeNumber(count.active)},
+            {"flops_per_token", ModelFlopsPerToken(*subject.model, subject.training->seq_length)}};
+  if (!subject.notes.empty()) json["notes"] = subject.notes;
+  return json;
 }
 
 Json ClusterJson(const Machine& machine) {

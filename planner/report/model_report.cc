@@ -78,7 +78,7 @@ std::string ModelReport(const Subject& subject, const Look& look) {
   add("embedding", 1, count.embedding);
   for (const LayerGroup& group : groups) add(group.kind, group.count, group.parameters);
   if (const double head = HeadParameters(count, groups); head > 0) add("head", 1, head);
-  text += "\n" + table.Print(look);
+  text += "\n" + NoteLines(subject) + table.Print(look);
   if (count.mtp > 0)
     text +=
         fmt::format("besides: {} parameters of multi-token prediction\n", FormatCount(count.mtp));
@@ -107,22 +107,24 @@ Json ModelJson(const Subject& subject) {
     layers.push_back({{"kind", group.kind},
                       {"count", group.count},
                       {"parameters", WholeNumber(group.parameters)}});
-  return {{"schema", kSchema},
-          {"name", subject.title},
-          {"family", model.family},
-          {"parameters", WholeNumber(count.total)},
-          {"active_parameters", WholeNumber(count.active)},
-          {"embedding_parameters", WholeNumber(count.embedding)},
-          {"head_parameters", WholeNumber(HeadParameters(count, groups))},
-          {"mtp_parameters", WholeNumber(count.mtp)},
-          {"layers", layers},
-          {"flops_per_token", ModelFlopsPerToken(model, sequence)},
-          {"seq_length", WholeNumber(sequence)},
-          {"state",
-           {{"framework", FrameworkOf(subject.training->framework).name},
-            {"precision", Name(subject.training->precision)},
-            {"parameters", WholeNumber(state.parameters * count.total)},
-            {"gradients", WholeNumber(state.gradients * count.total)},
-            {"optimizer_states", WholeNumber(state.optimizer * count.total)}}}};
+  Json json{{"schema", kSchema},
+            {"name", subject.title},
+            {"family", model.family},
+            {"parameters", WholeNumber(count.total)},
+            {"active_parameters", WholeNumber(count.active)},
+            {"embedding_parameters", WholeNumber(count.embedding)},
+            {"head_parameters", WholeNumber(HeadParameters(count, groups))},
+            {"mtp_parameters", WholeNumber(count.mtp)},
+            {"layers", layers},
+            {"flops_per_token", ModelFlopsPerToken(model, sequence)},
+            {"seq_length", WholeNumber(sequence)},
+            {"state",
+             {{"framework", FrameworkOf(subject.training->framework).name},
+              {"precision", Name(subject.training->precision)},
+              {"parameters", WholeNumber(state.parameters * count.total)},
+              {"gradients", WholeNumber(state.gradients * count.total)},
+              {"optimizer_states", WholeNumber(state.optimizer * count.total)}}}};
+  if (!subject.notes.empty()) json["notes"] = subject.notes;
+  return json;
 }
 }  // namespace shardplan

@@ -86,19 +86,25 @@ std::string NearestTable(const std::vector<Nearest>& nearest, const Look& look) 
                    figures, look);
 }
 
-std::string RejectedTable(const SearchResult& result, const Look& look) {
+// Plans by what rejected them; a rule is explained where the spec's first plan breaks it.
+std::string RejectedTable(const SearchResult& result, const std::vector<Reason>& reasons,
+                          const Look& look) {
   std::vector<std::pair<std::string, double>> counts(result.rejected.begin(),
                                                      result.rejected.end());
   std::stable_sort(counts.begin(), counts.end(),
                    [](const auto& a, const auto& b) { return a.second > b.second; });
-  Table table({{"plans"}, {"rejected by", Table::Align::kLeft}});
-  for (const auto& [reason, count] : counts)
-    if (count > 0) table.Add({FormatCount(count), reason});
+  Table table({{"plans"}, {"rejected by", Table::Align::kLeft}, {"", Table::Align::kLeft}});
+  for (const auto& [name, count] : counts) {
+    if (count <= 0) continue;
+    const auto broken = std::find_if(reasons.begin(), reasons.end(),
+                                     [&rule = name](const Reason& r) { return r.rule == rule; });
+    table.Add({FormatCount(count), name, broken != reasons.end() ? broken->text : ""});
+  }
   return table.Empty() ? "" : table.Print(look);
 }
 
-std::string NothingFits(const Subject& subject, const SearchResult& result,
-                        const std::vector<Hint>& hints, const Look& look) {
+std::string WhyNothingFits(const Subject& subject, const SearchResult& result,
+                           const NothingFits& instead, const Look& look) {
   std::string text =
       fmt::format("{}: {} considered in {}\n", Colored("no plan fits", Tone::kBad, look),
                   FormatCount(result.covered), FormatSeconds({result.seconds}));
@@ -109,22 +115,22 @@ std::string NothingFits(const Subject& subject, const SearchResult& result,
             AvailableText(closest, subject.memory_reserve) + "\n" +
             NearestTable(result.nearest, look);
   } else {
-    text += "no plan obeys all rules\n";
+    text += result.complete ? "no plan obeys all rules\n" : "";
   }
-  text += RejectedTable(result, look);
-  if (hints.empty() && judged) text += "  nothing that was tried instead fits either\n";
-  return text + HintLines(hints, judged ? &result.nearest.front().evaluation : nullptr, look) +
+  text += RejectedTable(result, instead.reasons, look);
+  if (instead.hints.empty() && judged) text += "  nothing that was tried instead fits either\n";
+  return text +
+         HintLines(instead.hints, judged ? &result.nearest.front().evaluation : nullptr, look) +
          BasisLine(*subject.machine);
 }
 }  // namespace
 
 std::string PlanReport(const Subject& subject, const SearchResult& result,
-                       const SearchOptions& options, const std::vector<Hint>& hints,
-                       const Look& look) {
+                       const SearchOptions& options, const NothingFits& instead, const Look& look) {
   std::string text = Headline(subject);
   if (!result.complete)
     text += Colored("stopped early: the best so far, not of all\n", Tone::kWarning, look);
-  if (result.plans.empty()) return text + NothingFits(subject, result, hints, look);
+  if (result.plans.empty()) return text + WhyNothingFits(subject, result, instead, look);
   text += fmt::format(
       "{} plans covered in {}; {} evaluated, {} of them fit; best {} of {} kept{}\n",
       FormatCount(result.covered), FormatSeconds({result.seconds}), FormatCount(result.evaluated),
@@ -140,7 +146,7 @@ std::string PlanReport(const Subject& subject, const SearchResult& result,
 }
 
 Json SearchJson(const Subject& subject, const SearchResult& result, const SearchOptions& options,
-                const std::vector<Hint>& hints) {
+                const NothingFits& instead) {
   Json rejected = Json::object();
   for (const auto& [reason, count] : result.rejected)
     if (count > 0) rejected[reason] = WholeNumber(count);
@@ -178,7 +184,8 @@ Json SearchJson(const Subject& subject, const SearchResult& result, const Search
                                  {"limit", near.evaluation.limit},
                                  {"memory", MemoryJson(near.evaluation)},
                                  {"time", TimeJson(near.evaluation)}});
-    json["hints"] = HintsJson(hints);
+    json["hints"] = HintsJson(instead.hints);
+    json["reasons"] = ReasonsJson(instead.reasons);
   }
   json["basis"] = Basis(*subject.machine);
   return json;

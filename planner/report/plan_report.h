@@ -11,9 +11,14 @@
 
 namespace shardplan {
 
+// What is said besides, where no plan fits.
+struct NothingFits {
+  std::vector<Hint> hints;
+  std::vector<Reason> reasons;  // why the plan with the first of all wishes is illegal
+};
+
 std::string PlanReport(const Subject& subject, const SearchResult& result,
-                       const SearchOptions& options, const std::vector<Hint>& hints,
-                       const Look& look);
+                       const SearchOptions& options, const NothingFits& instead, const Look& look);
 Json SearchJson(const Subject& subject, const SearchResult& result, const SearchOptions& options,
-                const std::vector<Hint>& hints);
+                const NothingFits& instead);
 }  // namespace shardplan

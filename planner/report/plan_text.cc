@@ -12,8 +12,8 @@ namespace {
 
 constexpr std::array<std::string_view, 8> kAlways{
     "tp", "pp", "vpp", "cp", "dp", "zero_stage", "micro_batch_size", "recompute"};
-// Follow from other axes, or from the framework: shown where they tell plans apart.
-constexpr std::array<std::string_view, 3> kQuiet{"sp", "schedule", "overlap"};
+// Follow from other axes: not worth a column.
+constexpr std::array<std::string_view, 2> kDerived{"microbatches", "overlap"};
 
 template <std::size_t N>
 bool Contains(const std::array<std::string_view, N>& keys, const Axis& axis) {
@@ -25,6 +25,18 @@ bool IsCustomary(const Axis& axis, const Plan& plan) {
     return plan.placement.schedule ==
            (plan.placement.vpp > 1 ? Schedule::kInterleaved : Schedule::k1F1B);
   return axis.json(plan) == axis.json(Plan{});
+}
+bool AreCustomary(const Axis& axis, const std::vector<const Plan*>& plans) {
+  return std::all_of(plans.begin(), plans.end(),
+                     [&](const Plan* plan) { return IsCustomary(axis, *plan); });
+}
+
+// A framework's default for sp follows tp; two plans with tp > 1 that differ in it were asked for.
+bool SpVaries(const std::vector<const Plan*>& plans) {
+  bool with = false, without = false;
+  for (const Plan* plan : plans)
+    if (plan->sharding.tp > 1) (plan->sharding.sp ? with : without) = true;
+  return with && without;
 }
 }  // namespace
 
@@ -40,17 +52,10 @@ std::string PlanText(const Plan& plan) {
 std::vector<const Axis*> ColumnsOf(const std::vector<const Plan*>& plans) {
   std::vector<const Axis*> columns;
   for (const Axis& axis : Axes()) {
-    if (axis.key == "microbatches") continue;  // derived
-    const auto customary = [&](const Plan* plan) { return IsCustomary(axis, *plan); };
-    const auto as_first = [&](const Plan* plan) {
-      return axis.json(*plan) == axis.json(*plans.front());
-    };
-    const bool implied =
-        axis.key == "schedule" && std::all_of(plans.begin(), plans.end(), customary);
-    const bool varies = !implied && !std::all_of(plans.begin(), plans.end(), as_first);
-    const bool unusual =
-        !Contains(kQuiet, axis) && !std::all_of(plans.begin(), plans.end(), customary);
-    if (Contains(kAlways, axis) || varies || unusual) columns.push_back(&axis);
+    if (Contains(kDerived, axis)) continue;
+    const bool shown = Contains(kAlways, axis) ||
+                       (axis.key == "sp" ? SpVaries(plans) : !AreCustomary(axis, plans));
+    if (shown) columns.push_back(&axis);
   }
   return columns;
 }

@@ -34,11 +34,19 @@ std::string_view Name(Precision precision) {
 std::string Headline(const Subject& subject) {
   const Machine& machine = *subject.machine;
   const Training& training = *subject.training;
+  const std::string nodes =
+      machine.nodes > 1 ? fmt::format(" ({} per node)", machine.gpus_per_node) : "";
   return fmt::format("{} on {} x {}{}, seq_length {}, global_batch_size {}, {}, {} {}\n",
-                     subject.title, machine.Gpus(), machine.gpu.name,
-                     machine.nodes > 1 ? fmt::format(" ({} per node)", machine.gpus_per_node) : "",
-                     training.seq_length, training.global_batch_size, Name(training.precision),
-                     FrameworkOf(training.framework).name, training.framework_version);
+                     subject.title, machine.Gpus(), machine.gpu.name, nodes, training.seq_length,
+                     training.global_batch_size, Name(training.precision),
+                     FrameworkOf(training.framework).name, training.framework_version) +
+         NoteLines(subject);
+}
+
+std::string NoteLines(const Subject& subject) {
+  std::string text;
+  for (const std::string& note : subject.notes) text += "note: " + note + "\n";
+  return text;
 }
 
 std::string_view Basis(const Machine& machine) { return machine.measured ? "mixed" : "datasheet"; }

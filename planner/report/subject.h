@@ -3,6 +3,7 @@
 #pragma once
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "planner/framework/training.h"
 #include "planner/machine/machine.h"
@@ -16,15 +17,19 @@ struct Subject {
   const Model* model = nullptr;
   const Machine* machine = nullptr;
   const Training* training = nullptr;
-  Bytes memory_reserve;  // kept free on every GPU
+  Bytes memory_reserve;            // kept free on every GPU
+  std::vector<std::string> notes;  // what a reader must know of the model
   std::string spec_hash;
   std::string version;  // of shardplan
 };
 
 std::string_view Name(Precision precision);
 
+// The first lines of a report:
 // "llama-70b on 64 x h200-sxm (8 per node), global_batch_size 1024, bf16-mixed, megatron 0.14"
 std::string Headline(const Subject& subject);
+// "note: ...", a line a note.
+std::string NoteLines(const Subject& subject);
 
 // "datasheet", or "mixed" where a profile replaced some of the catalogue's figures.
 std::string_view Basis(const Machine& machine);

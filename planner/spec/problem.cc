@@ -5,7 +5,6 @@
 #include <iostream>
 #include <iterator>
 
-#include "planner/spec/reader.h"
 #include "planner/spec/resolve.h"
 #include "planner/spec/writer.h"
 
@@ -49,17 +48,6 @@ Result<Problem> Resolve(const SourcePtr& source, const std::string& directory,
 }
 
 }  // namespace
-
-Result<SpecText> ReadSpec(const SourcePtr& source, const std::string& directory,
-                          const std::vector<std::string>& sets) {
-  SpecText text{.directory = directory};
-  if (Result<void> read = ReadMessage(source, &text.spec, &text.map); !read)
-    return tl::unexpected(read.error());
-  for (const std::string& argument : sets)
-    if (Result<void> set = SetKey(argument, &text.spec, &text.map); !set)
-      return tl::unexpected(set.error());
-  return text;
-}
 
 Result<Problem> ReadProblem(const std::string& path, const std::vector<std::string>& sets,
                             Needs needs) {

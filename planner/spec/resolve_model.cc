@@ -16,7 +16,7 @@ using nlohmann::json;
 
 // What the spec's own keys override: a config.json, a preset, or a mapping inline.
 struct Base {
-  json keys;
+  google::protobuf::Struct keys;
   std::string title;
   SourceMap map;  // of the file that holds them; empty where they stand in the spec
 };
@@ -29,7 +29,7 @@ std::string TitleOf(const fs::path& file) {
 }
 
 Result<Base> ReadConfig(const SpecText& text, const v1::ModelConfig& config) {
-  if (!config.has_path()) return Base{.keys = JsonOf(config.keys())};
+  if (!config.has_path()) return Base{.keys = config.keys()};
   if (config.has_keys())
     return text.Fail("model.config", "path and keys of a config are both given", "keep one");
   const Reference from = text.Refer("model.config");
@@ -44,7 +44,7 @@ Result<Base> ReadConfig(const SpecText& text, const v1::ModelConfig& config) {
   v1::ModelConfig keys;
   if (Result<void> read = ReadMessage(*source, &keys, &base.map); !read)
     return tl::unexpected(read.error());
-  base.keys = JsonOf(keys.keys());
+  base.keys = keys.keys();
   return base;
 }
 
@@ -53,7 +53,7 @@ Result<Base> ReadPreset(const SpecText& text, const std::string& name) {
   v1::ModelConfig keys;
   const Result<void> read = ReadEntry("models", name, text.Refer("model.preset"), &keys, &base.map);
   if (!read) return tl::unexpected(read.error());
-  base.keys = JsonOf(keys.keys());
+  base.keys = keys.keys();
   return base;
 }
 
@@ -88,30 +88,30 @@ Result<ResolvedModel> ResolveModel(SpecText& text, const std::string& fallback) 
   if (from.has_config() && from.has_preset())
     return text.Fail("model.preset", "config and preset are both given", "keep one");
   const json own = JsonOf(from.keys());
-  if (!from.has_config() && !from.has_preset() && own.empty())
+  const bool by_hand = !from.has_config() && !from.has_preset();
+  if (by_hand && own.empty())
     return text.Fail("model", "missing",
                      "give preset (a file in configs/models), config (a config.json) or model_type "
                      "with its keys");
 
   Base base;
-  if (from.has_config() || from.has_preset()) {
+  if (!by_hand) {
     Result<Base> read =
         from.has_config() ? ReadConfig(text, from.config()) : ReadPreset(text, from.preset());
     if (!read) return tl::unexpected(read.error());
     base = std::move(*read);
   }
-  const bool by_hand = base.keys.is_null();
-  json keys = own;
-  if (!by_hand && own.empty()) keys = base.keys;
+  json keys = by_hand ? own : JsonOf(base.keys);
   if (!by_hand && !own.empty()) {
-    const auto merged = OverrideConfig(base.keys, own);
+    const auto merged = OverrideConfig(keys, own);
     if (!merged) return Refuse(text, base, merged.error());
     keys = *merged;
   }
-  if (const std::string title = base.title.empty() ? fallback : base.title;
-      !keys.contains("name") && !title.empty())
-    keys["name"] = title;
-  const auto shape = ShapeFromConfig(keys, by_hand);
+  // The title is no part of what is kept: a spec keeps its hash when its file is renamed.
+  json named = keys;
+  const std::string title = base.title.empty() ? fallback : base.title;
+  if (!named.contains("name") && !title.empty()) named["name"] = title;
+  const auto shape = ShapeFromConfig(named, by_hand);
   if (!shape) return Refuse(text, base, shape.error());
 
   from.Clear();

@@ -127,18 +127,16 @@ Result<std::string> TextOf(const FieldDescriptor& field, const YamlNode& node,
 Result<google::protobuf::Value> FreeValueOf(const YamlNode& node, const std::string& path) {
   google::protobuf::Value value;
   const ParsedNumber number = ParseNumber(node.text, Dimension::kNone);
-  if (node.quoted) {
-    value.set_string_value(node.text);
-  } else if (node.text == "true" || node.text == "false") {
-    value.set_bool_value(node.text == "true");
-  } else if (number.fault == NumberFault::kNone && number.unit.empty()) {
-    value.set_number_value(number.value);
-  } else if (number.fault == NumberFault::kNotFinite) {
+  const bool plain = !node.quoted;
+  if (plain && number.fault == NumberFault::kNotFinite)
     return InvalidAt(node.place, path, fmt::format("{} is too large", KindText(node)),
                      "expected a finite number");
-  } else {
+  if (plain && (node.text == "true" || node.text == "false"))
+    value.set_bool_value(node.text == "true");
+  else if (plain && number.fault == NumberFault::kNone && number.unit.empty())
+    value.set_number_value(number.value);
+  else
     value.set_string_value(node.text);
-  }
   return value;
 }
 }  // namespace shardplan

@@ -132,7 +132,7 @@ TEST(Space, MayBeAskedByManyThreadsAtOnce) {
 
 class Fixed : public ::testing::Test {
  protected:
-  Plan Plan_() const { return FixedPlan(model_, machine_, training_, wishes_); }
+  Plan Planned() const { return FixedPlan(model_, machine_, training_, wishes_); }
   Model model_ = toys::Llama70B();
   Machine machine_ = toys::Hopper(8);
   Training training_ = toys::With(FrameworkId::kMegatron);
@@ -144,7 +144,7 @@ TEST_F(Fixed, FillsInTheContractsDefaults) {
   wishes_.pp = {4};
   wishes_.vpp = {2};
   wishes_.micro_batch_size = {2};
-  const Plan plan = Plan_();
+  const Plan plan = Planned();
   EXPECT_EQ(
       Key(plan),
       "tp=8 pp=4 vpp=2 cp=1 cp_kind=ring ep=1 etp=1 dp=2 sp=yes zero_stage=0 zero_group=all "
@@ -152,9 +152,9 @@ TEST_F(Fixed, FillsInTheContractsDefaults) {
       "offload=none offload_to=- overlap=grad_reduce+p2p");
   EXPECT_TRUE(BrokenRules(model_, machine_, training_, plan).empty());
   wishes_.tp = {1};
-  EXPECT_FALSE(Plan_().sharding.sp);
+  EXPECT_FALSE(Planned().sharding.sp);
   wishes_.zero_stage = {1};
-  EXPECT_TRUE(Plan_().policy.overlap.param_gather);
+  EXPECT_TRUE(Planned().policy.overlap.param_gather);
 }
 
 TEST_F(Fixed, TakesTheFrameworksZeroStage) {
@@ -164,7 +164,7 @@ TEST_F(Fixed, TakesTheFrameworksZeroStage) {
                                   {FrameworkId::kDeepspeed, 0},
                                   {FrameworkId::kDdp, 0}}) {
     training_ = toys::With(id);
-    EXPECT_EQ(Plan_().policy.zero_stage, stage) << FrameworkOf(id).name;
+    EXPECT_EQ(Planned().policy.zero_stage, stage) << FrameworkOf(id).name;
   }
 }
 
@@ -173,16 +173,16 @@ TEST_F(Fixed, CutsExpertsAsAllElseWhereTheyFit) {
   model_ = toys::WithExperts(toys::Dense(94, 64, 4), 128, 1536);
   wishes_.tp = {2};
   wishes_.ep = {16};
-  EXPECT_EQ(Plan_().sharding.etp, 2);
+  EXPECT_EQ(Planned().sharding.etp, 2);
   wishes_.ep = {64};
-  EXPECT_EQ(Plan_().sharding.etp, 1);
-  EXPECT_TRUE(BrokenRules(model_, machine_, training_, Plan_()).empty());
+  EXPECT_EQ(Planned().sharding.etp, 1);
+  EXPECT_TRUE(BrokenRules(model_, machine_, training_, Planned()).empty());
   wishes_.etp = {2};
-  EXPECT_FALSE(BrokenRules(model_, machine_, training_, Plan_()).empty());
+  EXPECT_FALSE(BrokenRules(model_, machine_, training_, Planned()).empty());
   wishes_ = {};
   wishes_.tp = {8};
   model_ = toys::Llama70B();
-  EXPECT_EQ(Plan_().sharding.etp, 1);
+  EXPECT_EQ(Planned().sharding.etp, 1);
 }
 
 TEST_F(Fixed, NeverFails) {
@@ -191,14 +191,14 @@ TEST_F(Fixed, NeverFails) {
   wishes_.pp = {1 << 30};
   wishes_.dp = {1 << 30};
   wishes_.micro_batch_size = {1 << 30};
-  EXPECT_EQ(Plan_().placement.microbatches, 1);
-  EXPECT_FALSE(BrokenRules(model_, machine_, training_, Plan_()).empty());
+  EXPECT_EQ(Planned().placement.microbatches, 1);
+  EXPECT_FALSE(BrokenRules(model_, machine_, training_, Planned()).empty());
 }
 
 TEST_F(Fixed, IsThePointOfItsOwnSpace) {
   for (const Framework& framework : Frameworks()) {
     training_ = toys::With(framework.id);
-    const Plan plan = Plan_();
+    const Plan plan = Planned();
     wishes_.recompute = {plan.sharding.recompute};
     wishes_.tp = wishes_.cp = wishes_.pp = wishes_.vpp = wishes_.micro_batch_size = {1};
     wishes_.zero_stage = {plan.policy.zero_stage};

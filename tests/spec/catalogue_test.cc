@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <iostream>
 #include <regex>
 
 #include "planner/spec/problem.h"
@@ -118,6 +119,9 @@ constexpr char kTiny[] =
     R"({"model_type": "llama", "num_hidden_layers": 2, "hidden_size": 256, "num_attention_heads": 4,
  "vocab_size": 1000, "torch_dtype": "bfloat16", "unheard_of": [1, {"a": null}]})";
 
+constexpr char kTinyByHand[] =
+    "{model_type: llama, num_hidden_layers: 2, hidden_size: 256, num_attention_heads: 4}";
+
 TEST_F(ConfigFile, AConfigIsFoundBesideTheSpec) {
   Write("tiny/config.json", kTiny);
   for (const char* path : {"tiny", "tiny/", "tiny/config.json"}) {
@@ -149,6 +153,27 @@ TEST_F(ConfigFile, AMistakeInItIsShownThere) {
                 "  2 |  \"hidden_size\": -8}\n"
                 "    |                 ^^\n"
                 "  expected an integer from 1 to 1000000; llama has 4096 by default");
+}
+
+TEST_F(ConfigFile, ARenamedSpecKeepsItsHash) {
+  Write("a.yaml", std::string("model: ") + kTinyByHand);
+  Write("b.yaml", std::string("model: ") + kTinyByHand);
+  const Result<Problem> a = ReadProblem(Path("a.yaml"), {}, Needs::kModel);
+  const Result<Problem> b = ReadProblem(Path("b.yaml"), {}, Needs::kModel);
+  ASSERT_TRUE(a.has_value()) << a.error().message;
+  EXPECT_EQ(a->title, "a") << "a model by hand is called as its file";
+  EXPECT_EQ(b->title, "b");
+  EXPECT_EQ(a->spec_hash, b->spec_hash);
+}
+
+TEST_F(ConfigFile, ADashIsStandardInput) {
+  std::istringstream input("modle: 4\n");
+  std::streambuf* const before = std::cin.rdbuf(input.rdbuf());
+  const Result<Problem> read = ReadProblem("-", {}, Needs::kModel);
+  std::cin.rdbuf(before);
+  ASSERT_FALSE(read.has_value());
+  EXPECT_TRUE(read.error().message.starts_with("stdin:1:1: modle: unknown key"))
+      << read.error().message;
 }
 
 TEST_F(ConfigFile, WhatIsNoFileIsSaid) {
