@@ -4,10 +4,10 @@
 #include <cstdio>
 #include <cstdlib>
 
-#define SHARDPLAN_CHECK(condition)                                                             \
-  do {                                                                                         \
-    if (!(condition)) {                                                                        \
-      std::fprintf(stderr, "%s:%d: bug: %s does not hold\n", __FILE__, __LINE__, #condition);  \
-      std::abort();                                                                            \
-    }                                                                                          \
+#define SHARDPLAN_CHECK(condition)                                                            \
+  do {                                                                                        \
+    if (!(condition)) {                                                                       \
+      std::fprintf(stderr, "%s:%d: bug: %s does not hold\n", __FILE__, __LINE__, #condition); \
+      std::abort();                                                                           \
+    }                                                                                         \
   } while (false)

@@ -57,12 +57,20 @@ constexpr Quantity<B, F, S> Min(Quantity<B, F, S> a, Quantity<B, F, S> b) {
 
 inline namespace literals {
 constexpr Bytes operator""_KiB(unsigned long long v) { return {static_cast<double>(v) * 1024}; }
-constexpr Bytes operator""_MiB(unsigned long long v) { return {static_cast<double>(v) * (1 << 20)}; }
-constexpr Bytes operator""_GiB(unsigned long long v) { return {static_cast<double>(v) * (1 << 30)}; }
+constexpr Bytes operator""_MiB(unsigned long long v) {
+  return {static_cast<double>(v) * (1 << 20)};
+}
+constexpr Bytes operator""_GiB(unsigned long long v) {
+  return {static_cast<double>(v) * (1 << 30)};
+}
 constexpr Bytes operator""_GiB(long double v) { return {static_cast<double>(v) * (1 << 30)}; }
-constexpr BytesPerSecond operator""_GBps(unsigned long long v) { return {static_cast<double>(v) * 1e9}; }
+constexpr BytesPerSecond operator""_GBps(unsigned long long v) {
+  return {static_cast<double>(v) * 1e9};
+}
 constexpr BytesPerSecond operator""_GBps(long double v) { return {static_cast<double>(v) * 1e9}; }
-constexpr FlopsPerSecond operator""_TFLOPps(unsigned long long v) { return {static_cast<double>(v) * 1e12}; }
+constexpr FlopsPerSecond operator""_TFLOPps(unsigned long long v) {
+  return {static_cast<double>(v) * 1e12};
+}
 constexpr Seconds operator""_us(unsigned long long v) { return {static_cast<double>(v) * 1e-6}; }
 constexpr Seconds operator""_us(long double v) { return {static_cast<double>(v) * 1e-6}; }
 constexpr Seconds operator""_ms(unsigned long long v) { return {static_cast<double>(v) * 1e-3}; }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Operating errors: Result<T> carries a value or one Error that a user can act on.
 //
-// Not for plans that do not fit or break a rule (those are data with reasons), nor for bugs (CHECK).
-// Codes carry gRPC's numbers, so that a service can return them unchanged.
+// Not for plans that do not fit or break a rule (those are data with reasons), nor for bugs
+// (CHECK). Codes carry gRPC's numbers, so that a service can return them unchanged.
 #pragma once
 #include <string>
 #include <tl/expected.hpp>
@@ -10,7 +10,13 @@
 
 namespace shardplan {
 
-enum class Code { kInvalidArgument = 3, kNotFound = 5, kFailedPrecondition = 9, kInternal = 13, kUnavailable = 14 };
+enum class Code {
+  kInvalidArgument = 3,
+  kNotFound = 5,
+  kFailedPrecondition = 9,
+  kInternal = 13,
+  kUnavailable = 14
+};
 
 struct Error {
   Code code = Code::kInvalidArgument;

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // The cost model: memory and time of a plan as three pure functions, called as choices are bound.
 //
-//   LayersCost CostLayers(job, sharding)                    walks the graph; the only expensive call
-//   StageCost  CostStage (job, layers, sharding, placement) layers on stages, times, memory instants
-//   StepCost   CostStep  (job, stage, policy)               a sum of named times, a max over instants
+//   LayersCost CostLayers(job, sharding)                    walks the graph; the only expensive
+//   call StageCost  CostStage (job, layers, sharding, placement) layers on stages, times, memory
+//   instants StepCost   CostStep  (job, stage, policy)               a sum of named times, a max
+//   over instants
 //
 // Bound composes them and is never above Evaluate, which adds what does not factor (every stage,
 // the pipeline's event simulation, the allocator). planner/README.md numbers the equations.
@@ -31,12 +32,20 @@ struct Job {
   Conventions conventions;
   Bytes memory_reserve;
 };
-Job MakeJob(const Model& model, const Machine& machine, const Training& training, Bytes memory_reserve);
+Job MakeJob(const Model& model, const Machine& machine, const Training& training,
+            Bytes memory_reserve);
 
 // Parts of memory, by what takes it. They add up to the allocated bytes of an instant.
 enum class MemoryPart : std::uint8_t {
-  kParameters, kGradients, kOptimizerStates, kActivations, kWorkspace /* one layer's backward, recomputation */,
-  kLogits, kGathered /* ZeRO-3's unsharded units */, kBuckets /* reduction buffers */, kTemporaries /* optimizer step */,
+  kParameters,
+  kGradients,
+  kOptimizerStates,
+  kActivations,
+  kWorkspace /* one layer's backward, recomputation */,
+  kLogits,
+  kGathered /* ZeRO-3's unsharded units */,
+  kBuckets /* reduction buffers */,
+  kTemporaries /* optimizer step */,
   kCount,
 };
 const char* Name(MemoryPart part);
@@ -45,8 +54,20 @@ using MemoryParts = std::array<Bytes, kMemoryParts>;
 
 // Parts of a step's time. They add up to the step.
 enum class TimePart : std::uint8_t {
-  kCompute, kRecompute, kHost /* launch-bound waiting */, kTensorComm, kContextComm, kExpertComm, kPipelineBubble, kPipelineComm,
-  kParameterGather, kGradientReduce, kOptimizer, kOffload, kFixed, kCount,
+  kCompute,
+  kRecompute,
+  kHost /* launch-bound waiting */,
+  kTensorComm,
+  kContextComm,
+  kExpertComm,
+  kPipelineBubble,
+  kPipelineComm,
+  kParameterGather,
+  kGradientReduce,
+  kOptimizer,
+  kOffload,
+  kFixed,
+  kCount,
 };
 const char* Name(TimePart part);
 inline constexpr int kTimeParts = static_cast<int>(TimePart::kCount);
@@ -54,36 +75,38 @@ using TimeParts = std::array<Seconds, kTimeParts>;
 
 // One block under a sharding: one micro batch on one rank.
 struct BlockCost {
-  Seconds forward, backward, recompute;             // on the GPU, launch-bound waiting left out
-  Seconds host;                                     // what launching adds where the GPU waits for the host
-  Seconds tensor_comm, context_comm, expert_comm;   // exposed, forward + backward + recomputation
+  Seconds forward, backward, recompute;  // on the GPU, launch-bound waiting left out
+  Seconds host;                          // what launching adds where the GPU waits for the host
+  Seconds tensor_comm, context_comm, expert_comm;  // exposed, forward + backward + recomputation
   double dense_parameters = 0, expert_parameters = 0;  // on this rank, before ZeRO
-  Bytes saved;                                      // kept from forward to backward
-  Bytes workspace;                                  // besides, while this block's backward runs
-  Bytes saved_whole;                                // what it would keep without recomputation
-  double flops = 0;                                 // executed, forward + backward + recomputation
-  double dense_weights = 0;                         // of dense_parameters, in matrix products
-  Seconds Pass() const { return forward + backward + recompute + host + tensor_comm + context_comm + expert_comm; }
+  Bytes saved;                                         // kept from forward to backward
+  Bytes workspace;                                     // besides, while this block's backward runs
+  Bytes saved_whole;                                   // what it would keep without recomputation
+  double flops = 0;          // executed, forward + backward + recomputation
+  double dense_weights = 0;  // of dense_parameters, in matrix products
+  Seconds Pass() const {
+    return forward + backward + recompute + host + tensor_comm + context_comm + expert_comm;
+  }
 };
 
 struct LayersCost {
-  std::vector<BlockCost> blocks;                    // as Model::blocks
-  std::vector<BlockCost> recomputed;                // the same in full recomputation, where only some layers are
+  std::vector<BlockCost> blocks;      // as Model::blocks
+  std::vector<BlockCost> recomputed;  // the same in full recomputation, where only some layers are
   BlockCost embedding, head;
-  std::vector<BlockCost> mtp;                       // as Model::mtp
+  std::vector<BlockCost> mtp;  // as Model::mtp
   Bytes logits_forward, logits_backward, logits_kept;
-  Bytes boundary;                                   // activation sent between stages, per rank
-  double tokens = 0;                                // of one micro batch on one rank (after cp)
-  Communicator tensor;                              // the tensor-parallel group, for transfers split over it
+  Bytes boundary;       // activation sent between stages, per rank
+  double tokens = 0;    // of one micro batch on one rank (after cp)
+  Communicator tensor;  // the tensor-parallel group, for transfers split over it
 };
 
 // A moment at which memory may peak. Linear in what a policy changes.
 struct Instant {
   const char* name = "";
   Bytes activations, workspace, logits;
-  double gradients = 0;       // share of the stage's gradients alive, where they are born in backward
-  Bytes gathered;             // under ZeRO-3: unsharded units
-  Bytes reducing;             // under ZeRO-2/3: reduction inputs
+  double gradients = 0;  // share of the stage's gradients alive, where they are born in backward
+  Bytes gathered;        // under ZeRO-3: unsharded units
+  Bytes reducing;        // under ZeRO-2/3: reduction inputs
   bool autocast_copies = false;
   bool optimizer_step = false;
 };
@@ -96,7 +119,8 @@ struct PassTime {
   // Overlapped tensor-parallel products and expert exchanges leave this much in sight.
   static constexpr double kTensorSeen = 0.35, kExpertSeen = 0.25;
   Seconds Under(const Overlap& overlap) const {
-    return plain + tensor * (overlap.tp ? kTensorSeen : 1.0) + expert * (overlap.moe ? kExpertSeen : 1.0);
+    return plain + tensor * (overlap.tp ? kTensorSeen : 1.0) +
+           expert * (overlap.moe ? kExpertSeen : 1.0);
   }
   PassTime& operator+=(const PassTime& o) {
     plain += o.plain, tensor += o.tensor, expert += o.expert;
@@ -108,49 +132,52 @@ struct PassTime {
 struct StageLoad {
   int stage = 0;
   double dense_parameters = 0, expert_parameters = 0;
-  double autocast_weights = 0;                      // matrices that autocast copies
-  PassTime pass;                                    // forward + backward + recomputation
-  double forward_share = 1.0 / 3;                   // of it that is forward
-  PassTime before, after;                           // the same, summed over earlier and later stages
-  TimeParts parts{};                                // `pass` by cause
-  double flops = 0;                                 // executed in one micro batch, attention in full
-  Seconds gather_forward, gather_backward, scatter; // ZeRO-3: one micro batch's parameter gathers and reduction
+  double autocast_weights = 0;     // matrices that autocast copies
+  PassTime pass;                   // forward + backward + recomputation
+  double forward_share = 1.0 / 3;  // of it that is forward
+  PassTime before, after;          // the same, summed over earlier and later stages
+  TimeParts parts{};               // `pass` by cause
+  double flops = 0;                // executed in one micro batch, attention in full
+  Seconds gather_forward, gather_backward,
+      scatter;  // ZeRO-3: one micro batch's parameter gathers and reduction
   int instants = 0;
   std::array<Instant, kMaxInstants> instant;
 };
 
-// Traffic of the fullest stage's gradients and parameters over the ranks that share them, once a step.
+// Traffic of the fullest stage's gradients and parameters over the ranks that share them, once a
+// step.
 struct DataTimes {
   Seconds all_reduce, reduce_scatter, all_gather;
-  Seconds replicas;                                 // of it, between groups that each hold all shards
+  Seconds replicas;  // of it, between groups that each hold all shards
 };
 
 struct StageCost {
-  std::vector<StageLoad> loads;                     // first, a middle one, last; every stage in Evaluate
+  std::vector<StageLoad> loads;  // first, a middle one, last; every stage in Evaluate
   int pp = 1, vpp = 1, microbatches = 1;
   Schedule schedule = Schedule::k1F1B;
-  int data_ranks = 1, expert_data_ranks = 1;        // that hold the same dense, resp. expert parameters
-  double dense_largest = 0, expert_largest = 0;     // parameters of the fullest stage
-  Seconds last_backward;                            // of the fullest stage, one micro batch: what hides a reduction
-  Seconds p2p;                                      // one transfer between stages
-  DataTimes everywhere, within_node;                // sharded over all data ranks, resp. over those of one node
-  Bytes nccl;                                       // device memory of the communicators
+  int data_ranks = 1, expert_data_ranks = 1;  // that hold the same dense, resp. expert parameters
+  double dense_largest = 0, expert_largest = 0;  // parameters of the fullest stage
+  Seconds last_backward;  // of the fullest stage, one micro batch: what hides a reduction
+  Seconds p2p;            // one transfer between stages
+  DataTimes everywhere, within_node;  // sharded over all data ranks, resp. over those of one node
+  Bytes nccl;                         // device memory of the communicators
 };
 
 struct StepCost {
   TimeParts time{};
-  Bytes allocated;                                  // the most over stages and instants
-  Bytes device;                                     // with context, NCCL and allocator slack
-  Bytes unavoidable;                                // what decides oom: allocated, half the slack, context, NCCL
-  Bytes host;                                       // per node
-  Bytes nvme;                                       // per node
+  Bytes allocated;    // the most over stages and instants
+  Bytes device;       // with context, NCCL and allocator slack
+  Bytes unavoidable;  // what decides oom: allocated, half the slack, context, NCCL
+  Bytes host;         // per node
+  Bytes nvme;         // per node
   int peak_load = 0, peak_instant = 0;
   Seconds Time() const;
 };
 
 LayersCost CostLayers(const Job& job, const Sharding& sharding);
 // `every_stage`: loads for all stages, not only the first, the slowest in the middle and the last.
-StageCost CostStage(const Job& job, const LayersCost& layers, const Sharding& sharding, const Placement& placement, bool every_stage = false);
+StageCost CostStage(const Job& job, const LayersCost& layers, const Sharding& sharding,
+                    const Placement& placement, bool every_stage = false);
 StepCost CostStep(const Job& job, const StageCost& stage, const Policy& policy);
 StepCost Bound(const Job& job, const Plan& plan);
 
@@ -162,8 +189,11 @@ struct StageMemory {
   Bytes allocated;
   const char* instant = "";
   MemoryParts parts{};
-  struct Point { const char* instant; Bytes allocated; };
-  std::vector<Point> series;                        // in the order of the step
+  struct Point {
+    const char* instant;
+    Bytes allocated;
+  };
+  std::vector<Point> series;  // in the order of the step
 };
 
 // What is shown of a plan: in plan, check, explain and the server, to the bit.
@@ -171,13 +201,13 @@ struct Evaluation {
   Plan plan;
   StepCost step;
   Bytes capacity, peak_allocated, peak_reserved, peak_device;
-  std::array<Bytes, 2> memory_interval;             // 10-90 % of peak_allocated
-  std::array<Seconds, 2> time_interval;             // 10-90 % of the step
+  std::array<Bytes, 2> memory_interval;  // 10-90 % of peak_allocated
+  std::array<Seconds, 2> time_interval;  // 10-90 % of the step
   double p_oom = 0;
   int peak_rank = 0;
   std::vector<StageMemory> stages;
   Verdict verdict = Verdict::kFits;
-  std::string limit;                                // why oom or tight: "memory", "host", "nvme"
+  std::string limit;  // why oom or tight: "memory", "host", "nvme"
   double tokens_per_second_per_gpu = 0, samples_per_second = 0;
   double model_flops_per_gpu = 0, hardware_flops_per_gpu = 0, mfu = 0;
 };

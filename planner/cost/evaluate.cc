@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// Evaluate: what is shown of a plan. Adds to CostStep every stage's memory and the schedule played out.
+// Evaluate: what is shown of a plan. Adds to CostStep every stage's memory and the schedule played
+// out.
 #include <algorithm>
 
 #include "planner/cost/cost.h"
+#include "planner/cost/kernel_time.h"
 #include "planner/cost/pipeline.h"
 #include "planner/cost/step_parts.h"
 #include "planner/cost/uncertainty.h"
-#include "planner/cost/kernel_time.h"
 
 namespace shardplan {
 namespace {
@@ -15,7 +16,8 @@ Seconds& At(TimeParts& parts, TimePart part) { return parts[static_cast<std::siz
 
 // The bubble that the played-out schedule shows, never less than the closed form's.
 void PlayPipeline(const StageCost& stage, const Policy& policy, StepCost& step) {
-  const bool known = stage.schedule == Schedule::k1F1B || stage.schedule == Schedule::kInterleaved || stage.schedule == Schedule::kGpipe;
+  const bool known = stage.schedule == Schedule::k1F1B ||
+                     stage.schedule == Schedule::kInterleaved || stage.schedule == Schedule::kGpipe;
   if (stage.pp == 1 || !known) return;
   std::vector<StageTimes> times;
   Seconds slowest;
@@ -24,7 +26,8 @@ void PlayPipeline(const StageCost& stage, const Policy& policy, StepCost& step) 
     times.push_back({pass * load.forward_share, pass * (1 - load.forward_share)});
     slowest = Max(slowest, pass);
   }
-  const Seconds length = SimulatePipeline(stage.schedule, times, Seconds{}, stage.vpp, stage.microbatches);
+  const Seconds length =
+      SimulatePipeline(stage.schedule, times, Seconds{}, stage.vpp, stage.microbatches);
   Seconds& bubble = At(step.time, TimePart::kPipelineBubble);
   bubble = Max(bubble, length - slowest * double(stage.microbatches));
 }
@@ -50,12 +53,17 @@ void Throughput(const Job& job, const StageCost& stage, Evaluation& e) {
   const double gpus = job.machine->Gpus(), step = e.step.Time().value;
   e.samples_per_second = double(training.global_batch_size) / step;
   e.tokens_per_second_per_gpu = e.samples_per_second * training.seq_length / gpus;
-  e.model_flops_per_gpu = ModelFlopsPerToken(*job.model, training.seq_length) * e.tokens_per_second_per_gpu;
+  e.model_flops_per_gpu =
+      ModelFlopsPerToken(*job.model, training.seq_length) * e.tokens_per_second_per_gpu;
   double flops = 0;
   for (const StageLoad& load : stage.loads) flops += load.flops;
   e.hardware_flops_per_gpu = flops / double(stage.loads.size()) * stage.microbatches / step;
-  const Number number = training.precision == Precision::kFp32 ? Number::kFp32 : training.precision == Precision::kTf32 ? Number::kTf32
-                        : training.precision == Precision::kFp16Mixed || training.precision == Precision::kFp16True ? Number::kFp16 : Number::kBf16;
+  const Number number =
+      training.precision == Precision::kFp32   ? Number::kFp32
+      : training.precision == Precision::kTf32 ? Number::kTf32
+      : training.precision == Precision::kFp16Mixed || training.precision == Precision::kFp16True
+          ? Number::kFp16
+          : Number::kBf16;
   e.mfu = e.model_flops_per_gpu / PeakOf(job.machine->gpu, number).value;
 }
 
@@ -72,29 +80,39 @@ void Judge(const Job& job, double spread, Evaluation& e) {
   } else if (e.step.nvme > machine.host.nvme) {
     e.verdict = Verdict::kOom;
     e.limit = "nvme";
-  } else if (Max(e.peak_device, e.step.unavoidable * (e.memory_interval[1] / Max(e.peak_allocated, Bytes{1}))) > limit) {
+  } else if (Max(e.peak_device, e.step.unavoidable * (e.memory_interval[1] /
+                                                      Max(e.peak_allocated, Bytes{1}))) > limit) {
     e.verdict = Verdict::kTight;
     e.limit = "memory";
   }
 }
 }  // namespace
 
-Job MakeJob(const Model& model, const Machine& machine, const Training& training, Bytes memory_reserve) {
-  Job job{.model = &model, .machine = &machine, .training = &training, .framework = &FrameworkOf(training.framework), .conventions = {}, .memory_reserve = memory_reserve};
+Job MakeJob(const Model& model, const Machine& machine, const Training& training,
+            Bytes memory_reserve) {
+  Job job{.model = &model,
+          .machine = &machine,
+          .training = &training,
+          .framework = &FrameworkOf(training.framework),
+          .conventions = {},
+          .memory_reserve = memory_reserve};
   job.conventions = job.framework->conventions(training, model);
   return job;
 }
 
 Evaluation Evaluate(const Job& job, const Plan& plan) {
   const LayersCost layers = CostLayers(job, plan.sharding);
-  const StageCost stage = CostStage(job, layers, plan.sharding, plan.placement, /*every_stage=*/true);
+  const StageCost stage =
+      CostStage(job, layers, plan.sharding, plan.placement, /*every_stage=*/true);
   Evaluation e;
   e.plan = plan;
   e.step = CostStep(job, stage, plan.policy);
   PlayPipeline(stage, plan.policy, e.step);
   const StatePerPolicy state(job, stage, plan.policy);
   for (const StageLoad& load : stage.loads) e.stages.push_back(MemoryOf(job, state, load));
-  const StageMemory& peak = *std::max_element(e.stages.begin(), e.stages.end(), [](const StageMemory& a, const StageMemory& b) { return a.allocated < b.allocated; });
+  const StageMemory& peak = *std::max_element(
+      e.stages.begin(), e.stages.end(),
+      [](const StageMemory& a, const StageMemory& b) { return a.allocated < b.allocated; });
   e.capacity = job.machine->gpu.memory;
   e.peak_allocated = peak.allocated;
   e.peak_reserved = peak.allocated * (1 + job.conventions.allocator_slack);

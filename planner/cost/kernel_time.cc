@@ -10,11 +10,13 @@ namespace {
 // The output tile that cuBLAS's large kernels compute per SM: 128 x 256 with Hopper's warp-group
 // instructions and on Blackwell, 128 x 128 before (CUTLASS's default configurations).
 double TileColumns(const Gpu& gpu) {
-  return gpu.architecture == Architecture::kHopper || gpu.architecture == Architecture::kBlackwell ? 256 : 128;
+  return gpu.architecture == Architecture::kHopper || gpu.architecture == Architecture::kBlackwell
+             ? 256
+             : 128;
 }
 
-// Share of the GPU that whole waves of tiles keep busy. cuBLAS picks smaller tiles or splits k where
-// a wave would be mostly empty, so half of the quantization loss is felt.
+// Share of the GPU that whole waves of tiles keep busy. cuBLAS picks smaller tiles or splits k
+// where a wave would be mostly empty, so half of the quantization loss is felt.
 double WaveEfficiency(const Gpu& gpu, double m, double n) {
   const double tiles = std::ceil(m / 128) * std::ceil(n / TileColumns(gpu));
   const double waves = tiles / gpu.sm_count;
@@ -29,18 +31,25 @@ constexpr double kFillSteps = 160;
 
 FlopsPerSecond PeakOf(const Gpu& gpu, Number number) {
   switch (number) {
-    case Number::kFp32: return gpu.fp32;
-    case Number::kTf32: return gpu.tf32.value > 0 ? gpu.tf32 : gpu.fp32;
-    case Number::kFp16: return gpu.fp16;
-    case Number::kBf16: return gpu.bf16.value > 0 ? gpu.bf16 : gpu.fp16;
-    case Number::kFp8: return gpu.fp8.value > 0 ? gpu.fp8 : gpu.bf16;
-    case Number::kFp4: return gpu.fp4.value > 0 ? gpu.fp4 : gpu.fp8.value > 0 ? gpu.fp8 : gpu.bf16;
+    case Number::kFp32:
+      return gpu.fp32;
+    case Number::kTf32:
+      return gpu.tf32.value > 0 ? gpu.tf32 : gpu.fp32;
+    case Number::kFp16:
+      return gpu.fp16;
+    case Number::kBf16:
+      return gpu.bf16.value > 0 ? gpu.bf16 : gpu.fp16;
+    case Number::kFp8:
+      return gpu.fp8.value > 0 ? gpu.fp8 : gpu.bf16;
+    case Number::kFp4:
+      return gpu.fp4.value > 0 ? gpu.fp4 : gpu.fp8.value > 0 ? gpu.fp8 : gpu.bf16;
   }
   return gpu.fp32;
 }
 
 double PowerFactor(const Gpu& gpu) {
-  if (gpu.power_limit_watts <= 0 || gpu.tdp_watts <= 0 || gpu.power_limit_watts >= gpu.tdp_watts) return 1;
+  if (gpu.power_limit_watts <= 0 || gpu.tdp_watts <= 0 || gpu.power_limit_watts >= gpu.tdp_watts)
+    return 1;
   // Dynamic power goes with f * V^2 and V nearly with f, above a static share: f ~ P^0.6.
   return std::pow(gpu.power_limit_watts / gpu.tdp_watts, 0.6);
 }
@@ -48,12 +57,16 @@ double PowerFactor(const Gpu& gpu) {
 Seconds GemmTime(const Gpu& gpu, Number number, double m, double n, double k, double batch) {
   if (m <= 0 || n <= 0 || k <= 0 || batch <= 0) return {};
   const bool narrow = number == Number::kFp8 || number == Number::kFp4;
-  const double sustained = number == Number::kFp32 ? 0.9 : narrow ? gpu.fp8_gemm_efficiency : gpu.gemm_efficiency;
-  // 16-bit tensor cores want dimensions in multiples of 8 elements (cuBLAS); others run on slower kernels.
+  const double sustained = number == Number::kFp32 ? 0.9
+                           : narrow                ? gpu.fp8_gemm_efficiency
+                                                   : gpu.gemm_efficiency;
+  // 16-bit tensor cores want dimensions in multiples of 8 elements (cuBLAS); others run on slower
+  // kernels.
   const auto aligned = [](double x) { return x == std::floor(x / 8) * 8; };
   const bool misfit = number != Number::kFp32 && !(aligned(n) && aligned(k));
   const double ramp = k / (k + kFillSteps) * (misfit ? 0.4 : 1.0);
-  const FlopsPerSecond rate = PeakOf(gpu, number) * (sustained * PowerFactor(gpu) * WaveEfficiency(gpu, m, n * batch) * ramp);
+  const FlopsPerSecond rate = PeakOf(gpu, number) * (sustained * PowerFactor(gpu) *
+                                                     WaveEfficiency(gpu, m, n * batch) * ramp);
   const double width = number == Number::kFp32 || number == Number::kTf32 ? 4 : 2;
   const Bytes traffic{width * batch * (m * k + k * n + m * n)};
   const Seconds compute = Flops{2 * batch * m * n * k} / rate;
@@ -62,14 +75,18 @@ Seconds GemmTime(const Gpu& gpu, Number number, double m, double n, double k, do
 
 Seconds FlashTime(const Gpu& gpu, Flops flops, double head_dim, double keys, bool version_2) {
   if (flops.value <= 0) return {};
-  // A head dimension of 64 leaves the tensor cores waiting for the exponentials; short sequences for
-  // the first and last blocks: 215 (d 64, 1k) to 648 TFLOP/s (d 128, 16k) on one H200.
+  // A head dimension of 64 leaves the tensor cores waiting for the exponentials; short sequences
+  // for the first and last blocks: 215 (d 64, 1k) to 648 TFLOP/s (d 128, 16k) on one H200.
   const double width = head_dim >= 96 ? 1.0 : head_dim >= 64 ? 0.72 : 0.5;
   const double length = keys / (keys + 600);
-  const bool newer = gpu.architecture == Architecture::kHopper || gpu.architecture == Architecture::kBlackwell;
+  const bool newer =
+      gpu.architecture == Architecture::kHopper || gpu.architecture == Architecture::kBlackwell;
   // 350 TFLOP/s whatever the tensor cores could do.
-  const double efficiency = version_2 && newer ? std::min(gpu.attention_efficiency, 350e12 / PeakOf(gpu, Number::kBf16).value) : gpu.attention_efficiency;
-  const FlopsPerSecond rate = PeakOf(gpu, Number::kBf16) * (efficiency * PowerFactor(gpu) * width * length);
+  const double efficiency = version_2 && newer ? std::min(gpu.attention_efficiency,
+                                                          350e12 / PeakOf(gpu, Number::kBf16).value)
+                                               : gpu.attention_efficiency;
+  const FlopsPerSecond rate =
+      PeakOf(gpu, Number::kBf16) * (efficiency * PowerFactor(gpu) * width * length);
   return flops / rate + gpu.launch;
 }
 

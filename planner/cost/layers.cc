@@ -3,54 +3,21 @@
 #include <algorithm>
 #include <cmath>
 
-#include "planner/cost/cost.h"
+#include "planner/cost/cutting.h"
 #include "planner/cost/kernel_time.h"
 
 namespace shardplan {
 namespace {
 
-Number NumberOf(Precision precision) {
-  switch (precision) {
-    case Precision::kFp32: return Number::kFp32;
-    case Precision::kTf32: return Number::kTf32;
-    case Precision::kFp16Mixed:
-    case Precision::kFp16True: return Number::kFp16;
-    case Precision::kFp8:
-    case Precision::kMxfp8: return Number::kFp8;
-    case Precision::kNvfp4: return Number::kFp4;
-    default: return Number::kBf16;
-  }
-}
-
-std::uint8_t AttentionBit(AttentionImpl impl) {
-  return impl == AttentionImpl::kFlash ? kFlash : impl == AttentionImpl::kSdpa ? kSdpa : kEagerScores;
-}
-
-// What recomputation does with one op.
-enum class Keep { kAll, kNothing, kOutputOnly };
-
-class Walk {
+class Walk : public Cutting {
  public:
   Walk(const Job& job, const Sharding& sharding)
-      : job_(job), model_(*job.model), machine_(*job.machine), training_(*job.training), conventions_(job.conventions), sharding_(sharding) {
-    sequence_split_ = sharding.sp ? sharding.tp : 1;
-    tokens_ = double(sharding.micro_batch_size) * training_.seq_length / sharding.cp;
-    keys_ = training_.seq_length;
-    tensor_ = Communicator(machine_, {sharding.tp, 1});
-    context_ = Communicator(machine_, {sharding.cp, sharding.tp});
-    // Experts have a grid of their own: etp innermost, then ep.
-    expert_ = Communicator(machine_, {sharding.ep, sharding.etp});
-    expert_tensor_ = Communicator(machine_, {sharding.etp, 1});
-    number_ = NumberOf(training_.precision);
-    const double multiple = double(conventions_.vocab_multiple) * (conventions_.vocab_parallel ? sharding.tp : 1);
-    padded_vocab_ = model_.facts.vocab_size > 0 ? std::ceil(model_.facts.vocab_size / multiple) * multiple : 0;
-    vocab_split_ = conventions_.vocab_parallel ? sharding.tp : 1;
-  }
-
-  double tokens() const { return tokens_; }
-  double padded_vocab() const { return padded_vocab_; }
-  double vocab_split() const { return vocab_split_; }
-  double sequence_split() const { return sequence_split_; }
+      : Cutting(job, sharding),
+        tensor_(machine_, {sharding.tp, 1}),
+        context_(machine_, {sharding.cp, sharding.tp}),
+        // Experts have a grid of their own: etp innermost, then ep.
+        expert_(machine_, {sharding.ep, sharding.etp}),
+        expert_tensor_(machine_, {sharding.etp, 1}) {}
 
   // REQUIRES: `recompute` is none, selective, full or modules.
   BlockCost Cost(const Block& block, const Recompute& recompute) const {
@@ -85,110 +52,12 @@ class Walk {
     return cost;
   }
 
-  // The input of a recomputed block.
-  Bytes Checkpoint() const {
-    const double split = conventions_.checkpoint_sequence_sharded ? sequence_split_ : 1;
-    return {conventions_.residual_bytes * model_.facts.hidden_size * tokens_ / split};
-  }
-
  private:
   struct Launches {
     double forward = 0, backward = 0, recompute = 0;
   };
 
   bool Fused() const { return conventions_.fused_pointwise; }
-
-  double Split(Cut cut) const {
-    switch (cut) {
-      case Cut::kWhole:
-      case Cut::kGathered: return 1;
-      case Cut::kTensor: return sharding_.tp;
-      case Cut::kSequence: return sequence_split_;
-      case Cut::kKv: return std::min(sharding_.tp, std::max(1, model_.facts.kv_heads));
-      case Cut::kExpert: return sequence_split_ / training_.moe_imbalance;
-      case Cut::kRouted: return sequence_split_ / (sharding_.etp * training_.moe_imbalance);
-    }
-    return 1;
-  }
-
-  double ElementBytes(Elements type) const {
-    switch (type) {
-      case Elements::kCompute: return conventions_.compute_bytes;
-      case Elements::kResidual: return conventions_.residual_bytes;
-      case Elements::kInput: return IsNarrow() && conventions_.kernels == kTransformerEngine ? 1 : conventions_.compute_bytes;
-      case Elements::kFloat32: return 4;
-      case Elements::kByte: return 1;
-    }
-    return 2;
-  }
-
-  double SavedBytes(const Op& op) const {
-    double bytes = 0;
-    for (const Saved& saved : op.saved) {
-      if (!(saved.kernels & conventions_.kernels)) continue;
-      if (!(saved.attention & AttentionBit(training_.attention))) continue;
-      if (saved.dropout_only && training_.dropout <= 0) continue;
-      const double scores = saved.per_score > 0 ? saved.per_score * op.heads * Keys(op) : 0;
-      bytes += ElementBytes(saved.type) * (saved.elements + scores) * tokens_ / Split(saved.cut);
-    }
-    return bytes;
-  }
-
-  // What per-op checkpointing keeps of an op: its output.
-  double OutputBytes(const Op& op) const {
-    if (op.kind == OpKind::kGemm) return conventions_.compute_bytes * op.n * tokens_ / (op.column ? Split(op.weight_cut) : sequence_split_);
-    return SavedBytes(op);
-  }
-
-  // Gradients of an op's inputs while its backward runs: the widest pair alive at once.
-  double WidestGradient(const Op& op) const {
-    if (op.kind == OpKind::kAttention && training_.attention == AttentionImpl::kEager)
-      return 2 * 4 * op.heads * Keys(op) * tokens_ / sharding_.tp;  // fp32 gradients of the scores
-    if (op.kind == OpKind::kGemm && op.row) return 2 * conventions_.compute_bytes * op.k * tokens_ / sharding_.tp;
-    return 0;
-  }
-
-  double Keys(const Op& op) const { return op.window > 0 ? std::min(op.window, keys_) : keys_; }
-
-  Keep KeepOf(const Op& op, const Recompute& recompute, int products) const {
-    std::uint32_t modules = recompute.modules;
-    if (recompute.kind == RecomputeKind::kNone) return Keep::kAll;
-    if (recompute.kind == RecomputeKind::kSelective) {
-      if (conventions_.selective_per_op) {
-        // torchtitan's policy saves attention's output and every second matrix product's.
-        if (op.kind == OpKind::kAttention) return Keep::kAll;
-        if (op.kind == OpKind::kGemm || op.kind == OpKind::kGroupedGemm) return products % 2 == 1 ? Keep::kOutputOnly : Keep::kNothing;
-        if (op.kind == OpKind::kDispatch || op.kind == OpKind::kCombine || op.kind == OpKind::kLoss) return Keep::kAll;
-        return Keep::kNothing;
-      }
-      modules = conventions_.selective_modules;
-    }
-    const auto named = [&](Module module) { return module != Module::kOther && (modules >> static_cast<int>(module) & 1u) != 0; };
-    return named(op.module) || named(op.parent) ? Keep::kNothing : Keep::kAll;
-  }
-
-  // Parameters on this rank.
-  void Own(const Op& op, BlockCost& cost) const {
-    const auto share = [&](double parameters, Cut cut) {
-      if (parameters <= 0) return;
-      double mine = parameters;
-      if (cut == Cut::kExpert) {
-        mine /= double(sharding_.ep) * sharding_.etp;
-        cost.expert_parameters += mine;
-        return;
-      }
-      const bool vocabulary = op.kind == OpKind::kEmbedding || (op.kind == OpKind::kGemm && op.n == model_.facts.vocab_size && op.column);
-      if (vocabulary && cut == Cut::kTensor) {
-        mine = parameters / model_.facts.vocab_size * padded_vocab_ / vocab_split_;
-      } else if (cut == Cut::kTensor || cut == Cut::kKv) {
-        mine /= Split(cut);
-      }
-      cost.dense_parameters += mine;
-      if (op.kind == OpKind::kGemm && parameters == op.weights) cost.dense_weights += mine;
-    };
-    share(op.weights, op.weight_cut);
-    share(op.vectors, op.vector_cut);
-  }
 
   struct Passes {
     Seconds forward, backward;
@@ -198,20 +67,32 @@ class Walk {
     }
   };
 
-  double Copies(const Op& op) const { return tokens_ * op.routed / sequence_split_ * sharding_.etp * training_.moe_imbalance; }
+  double Copies(const Op& op) const {
+    return tokens_ * op.routed / sequence_split_ * sharding_.etp * training_.moe_imbalance;
+  }
 
   void Time(const Op& op, bool recomputed, BlockCost& cost, Launches& launches) const {
     Passes compute, tensor, context, expert;
     const double passes = recomputed ? 4 : 3;  // forward, two products backward, and forward again
     switch (op.kind) {
-      case OpKind::kGemm: Product(op, passes, compute, tensor, cost); break;
-      case OpKind::kGroupedGemm: Grouped(op, passes, compute, tensor, cost); break;
-      case OpKind::kAttention: Attention(op, passes, compute, context, cost); break;
+      case OpKind::kGemm:
+        Product(op, passes, compute, tensor, cost);
+        break;
+      case OpKind::kGroupedGemm:
+        Grouped(op, passes, compute, tensor, cost);
+        break;
+      case OpKind::kAttention:
+        Attention(op, passes, compute, context, cost);
+        break;
       case OpKind::kDispatch:
-      case OpKind::kCombine: Route(op, compute, expert); break;
+      case OpKind::kCombine:
+        Route(op, compute, expert);
+        break;
       case OpKind::kEmbedding:
       case OpKind::kPointwise:
-      case OpKind::kLoss: Pointwise(op, compute); break;
+      case OpKind::kLoss:
+        Pointwise(op, compute);
+        break;
     }
     if (op.kind == OpKind::kEmbedding && sharding_.tp > 1 && vocab_split_ > 1) {
       const Bytes output{conventions_.compute_bytes * model_.facts.hidden_size * tokens_};
@@ -227,22 +108,28 @@ class Walk {
     cost.expert_comm += expert.forward * (1 + again) + expert.backward;
     const double count = Fused() ? 1 : op.launches_eager;
     launches.forward += count;
-    launches.backward += (op.kind == OpKind::kGemm || op.kind == OpKind::kGroupedGemm ? 2 : 1.3) * count;
+    launches.backward +=
+        (op.kind == OpKind::kGemm || op.kind == OpKind::kGroupedGemm ? 2 : 1.3) * count;
     launches.recompute += again * count;
   }
 
-  void Product(const Op& op, double passes, Passes& compute, Passes& tensor, BlockCost& cost) const {
-    const bool vocabulary = op.column && op.n == model_.facts.vocab_size;
-    const double n = vocabulary ? padded_vocab_ / vocab_split_ : op.column ? op.n / Split(op.weight_cut) : op.n;
+  void Product(const Op& op, double passes, Passes& compute, Passes& tensor,
+               BlockCost& cost) const {
+    const bool vocabulary = IsVocabulary(op);
+    const double n = vocabulary  ? padded_vocab_ / vocab_split_
+                     : op.column ? op.n / Split(op.weight_cut)
+                                 : op.n;
     const double k = op.row ? op.k / sharding_.tp : op.k;
     const double m = op.column || op.row ? tokens_ : tokens_ / sequence_split_;
     // Only the layers' large products run in 8 or 4 bits; head and router stay in 16.
     const bool narrow = IsNarrow() && !vocabulary && op.n >= 1024;
     const Number number = IsNarrow() && !narrow ? Number::kBf16 : number_;
     // Row-wise scales run at 0.7 of one scale's rate (torchao's H100 figures).
-    const bool rowwise = narrow && (training_.fp8_recipe == Fp8Recipe::kRowwise || training_.fp8_recipe == Fp8Recipe::kRowwiseWithGwHp);
+    const bool rowwise = narrow && (training_.fp8_recipe == Fp8Recipe::kRowwise ||
+                                    training_.fp8_recipe == Fp8Recipe::kRowwiseWithGwHp);
     const double slower = rowwise ? 1 / 0.7 : 1;
-    Seconds forward = Gemm(number, m, n, k) * slower, data = Gemm(number, m, k, n) * slower, weight = Gemm(number, n, k, m) * slower;
+    Seconds forward = Gemm(number, m, n, k) * slower, data = Gemm(number, m, k, n) * slower,
+            weight = Gemm(number, n, k, m) * slower;
     if (narrow) {
       forward += Quantize(op.joins ? n * k : m * k + n * k);
       data += Quantize(m * n);
@@ -253,7 +140,8 @@ class Walk {
     if (op.column && !op.joins) {
       const Bytes input{conventions_.compute_bytes * op.k * tokens_};
       if (sharding_.sp) {
-        const Seconds gather = Tensor(Collective::kAllGather, input), scatter = Tensor(Collective::kReduceScatter, input);
+        const Seconds gather = Tensor(Collective::kAllGather, input),
+                      scatter = Tensor(Collective::kReduceScatter, input);
         // Backward gathers the input again beside the data gradient and scatters beside the weight
         // gradient; what does not fit there is seen.
         const Seconds hidden = conventions_.tensor_backward_overlap ? data + weight : Seconds{};
@@ -267,36 +155,47 @@ class Walk {
     if (op.row) {
       const Bytes output{conventions_.compute_bytes * op.n * tokens_};
       if (sharding_.sp)
-        tensor.Add(Tensor(Collective::kReduceScatter, output), Tensor(Collective::kAllGather, output));
+        tensor.Add(Tensor(Collective::kReduceScatter, output),
+                   Tensor(Collective::kAllGather, output));
       else
         tensor.Add(Tensor(Collective::kAllReduce, output), {});
     }
   }
 
-  void Grouped(const Op& op, double passes, Passes& compute, Passes& tensor, BlockCost& cost) const {
+  void Grouped(const Op& op, double passes, Passes& compute, Passes& tensor,
+               BlockCost& cost) const {
     const double local = std::max(1.0, double(model_.facts.experts) / sharding_.ep);
     const double copies = Copies(op);
-    const double n = op.column ? op.n / sharding_.etp : op.n, k = op.row ? op.k / sharding_.etp : op.k;
+    const double n = op.column ? op.n / sharding_.etp : op.n,
+                 k = op.row ? op.k / sharding_.etp : op.k;
     const double m = copies / local;
-    const Seconds forward = GemmTime(machine_.gpu, number_, m, n, k, local), data = GemmTime(machine_.gpu, number_, m, k, n, local),
+    const Seconds forward = GemmTime(machine_.gpu, number_, m, n, k, local),
+                  data = GemmTime(machine_.gpu, number_, m, k, n, local),
                   weight = GemmTime(machine_.gpu, number_, n, k, m, local);
-    // A grouped product reaches about 0.8 of a plain one's rate (uneven groups, more tiles at the edges).
-    compute.Add(forward / (0.8 * conventions_.gemm_factor), (data + weight) / (0.8 * conventions_.gemm_factor));
+    // A grouped product reaches about 0.8 of a plain one's rate (uneven groups, more tiles at the
+    // edges).
+    compute.Add(forward / (0.8 * conventions_.gemm_factor),
+                (data + weight) / (0.8 * conventions_.gemm_factor));
     cost.flops += 2 * copies * n * k * passes;
     if (sharding_.etp > 1 && !op.joins) {
       const Bytes bytes{conventions_.compute_bytes * (op.column ? op.k : op.n) * copies};
-      if (op.column) tensor.Add(expert_tensor_.Time(Collective::kAllGather, bytes), expert_tensor_.Time(Collective::kReduceScatter, bytes));
-      if (op.row) tensor.Add(expert_tensor_.Time(Collective::kReduceScatter, bytes), expert_tensor_.Time(Collective::kAllGather, bytes));
+      if (op.column)
+        tensor.Add(expert_tensor_.Time(Collective::kAllGather, bytes),
+                   expert_tensor_.Time(Collective::kReduceScatter, bytes));
+      if (op.row)
+        tensor.Add(expert_tensor_.Time(Collective::kReduceScatter, bytes),
+                   expert_tensor_.Time(Collective::kAllGather, bytes));
     }
   }
 
   // A collective of the tensor-parallel group, with what its launch costs beyond its bytes.
   Seconds Tensor(Collective op, Bytes bytes) const {
-    return tensor_.Time(op, bytes) + Seconds{sharding_.tp > 1 ? conventions_.tensor_collective_seconds : 0};
+    return tensor_.Time(op, bytes) +
+           Seconds{sharding_.tp > 1 ? conventions_.tensor_collective_seconds : 0};
   }
 
-  // Casting a product's operand to 8 bits: read twice (its largest value, the cast) and written once, where
-  // the cast is not fused into the kernel before; weights are cast in every pass.
+  // Casting a product's operand to 8 bits: read twice (its largest value, the cast) and written
+  // once, where the cast is not fused into the kernel before; weights are cast in every pass.
   Seconds Quantize(double elements) const {
     const double bytes = conventions_.kernels == kTransformerEngine ? 3 : training_.compile ? 5 : 9;
     return StreamTime(machine_.gpu, {bytes * elements}, conventions_.pointwise_efficiency);
@@ -306,46 +205,58 @@ class Walk {
     return GemmTime(machine_.gpu, number, m, n, k) / conventions_.gemm_factor;
   }
 
-  bool IsNarrow() const { return number_ == Number::kFp8 || number_ == Number::kFp4; }
-
-  void Attention(const Op& op, double passes, Passes& compute, Passes& context, BlockCost& cost) const {
+  void Attention(const Op& op, double passes, Passes& compute, Passes& context,
+                 BlockCost& cost) const {
     const double heads = op.heads / sharding_.tp, keys = Keys(op);
     const bool ulysses = sharding_.cp_kind == CpKind::kUlysses && sharding_.cp > 1;
     const double scores = heads * tokens_ * keys;
     const Flops whole{2 * scores * (op.qk_dim + op.v_dim)};
     cost.flops += whole.value * passes;  // in full, as hardware FLOPs are customarily counted
     if (training_.attention == AttentionImpl::kEager) {
-      // Two products per head over all keys, and the softmax chain's traffic per score: 11 + 15 bytes with
-      // Megatron's fused softmax, 50 + 40 in transformers (fp32 softmax, mask, casts).
+      // Two products per head over all keys, and the softmax chain's traffic per score: 11 + 15
+      // bytes with Megatron's fused softmax, 50 + 40 in transformers (fp32 softmax, mask, casts).
       const bool fused = conventions_.fused_pointwise;
       const double batch = heads * tokens_ / keys;
-      const Seconds products = GemmTime(machine_.gpu, number_, keys, keys, op.qk_dim, batch) + GemmTime(machine_.gpu, number_, keys, op.v_dim, keys, batch);
-      compute.Add(products + Pass((fused ? 11 : 50) * scores), products * 2 + Pass((fused ? 15 : 40) * scores));
+      const Seconds products = GemmTime(machine_.gpu, number_, keys, keys, op.qk_dim, batch) +
+                               GemmTime(machine_.gpu, number_, keys, op.v_dim, keys, batch);
+      compute.Add(products + Pass((fused ? 11 : 50) * scores),
+                  products * 2 + Pass((fused ? 15 : 40) * scores));
     } else {
       const bool windowed = op.window > 0 && op.window < keys_;
       const double seen = conventions_.attention_skips_masked && !windowed ? 0.5 : 1;
-      const Seconds forward = FlashTime(machine_.gpu, whole * seen, op.qk_dim, ulysses ? keys : keys / sharding_.cp, conventions_.flash_attention_2) / conventions_.attention_factor;
-      // Five products instead of two, at about 0.85 of the forward's rate (H200: 3.0 times the forward).
+      const Seconds forward =
+          FlashTime(machine_.gpu, whole * seen, op.qk_dim, ulysses ? keys : keys / sharding_.cp,
+                    conventions_.flash_attention_2) /
+          conventions_.attention_factor;
+      // Five products instead of two, at about 0.85 of the forward's rate (H200: 3.0 times the
+      // forward).
       compute.Add(forward, forward * (2.5 / 0.85));
     }
     if (sharding_.cp == 1) return;
     const double width = conventions_.compute_bytes;
     if (ulysses) {
-      const double rank_elements = tokens_ * (heads * (op.qk_dim + op.v_dim) + op.kv_heads / sharding_.tp * (op.qk_dim + op.v_dim));
+      const double rank_elements = tokens_ * (heads * (op.qk_dim + op.v_dim) +
+                                              op.kv_heads / sharding_.tp * (op.qk_dim + op.v_dim));
       const Seconds exchange = context_.Time(Collective::kAllToAll, Bytes{width * rank_elements});
       context.Add(exchange, exchange);
       return;
     }
-    const double kv_heads = op.kv_heads / std::min<double>(sharding_.tp, std::max(1.0, op.kv_heads));
+    const double kv_heads =
+        op.kv_heads / std::min<double>(sharding_.tp, std::max(1.0, op.kv_heads));
     const Bytes chunk{width * tokens_ * kv_heads * (op.qk_dim + op.v_dim)};
     if (sharding_.cp_kind == CpKind::kAllGather) {
-      context.Add(context_.Time(Collective::kAllGather, chunk * sharding_.cp), context_.Time(Collective::kAllGather, chunk * sharding_.cp) + context_.Time(Collective::kReduceScatter, chunk * sharding_.cp));
+      context.Add(context_.Time(Collective::kAllGather, chunk * sharding_.cp),
+                  context_.Time(Collective::kAllGather, chunk * sharding_.cp) +
+                      context_.Time(Collective::kReduceScatter, chunk * sharding_.cp));
       return;
     }
-    // A ring of cp - 1 hops beside the attention of each chunk; the causal ring's first hop has no chunk to hide under.
+    // A ring of cp - 1 hops beside the attention of each chunk; the causal ring's first hop has no
+    // chunk to hide under.
     const double hops = sharding_.cp - 1;
     const Seconds hop = context_.Time(Collective::kSendRecv, chunk);
-    const auto exposed = [&](Seconds comm, Seconds work) { return Max(comm * 0.15, comm - work * 0.8); };
+    const auto exposed = [&](Seconds comm, Seconds work) {
+      return Max(comm * 0.15, comm - work * 0.8);
+    };
     context.Add(exposed(hop * hops, compute.forward), exposed(hop * (2 * hops), compute.backward));
   }
 
@@ -353,12 +264,14 @@ class Walk {
     Pointwise(op, compute);
     if (sharding_.ep == 1) return;
     const double width = conventions_.compute_bytes;
-    // Each rank sends its own copies: k * h per token, whatever etp gathers later. DeepEP sends a token once to
-    // each node that wants it and copies it there.
-    const double nodes = std::max(1.0, double(sharding_.ep) * sharding_.etp / machine_.gpus_per_node);
+    // Each rank sends its own copies: k * h per token, whatever etp gathers later. DeepEP sends a
+    // token once to each node that wants it and copies it there.
+    const double nodes =
+        std::max(1.0, double(sharding_.ep) * sharding_.etp / machine_.gpus_per_node);
     const bool dedupes = training_.moe_dispatcher == MoeDispatcher::kDeepEp && nodes > 1;
     const double sent = dedupes ? nodes * (1 - std::pow(1 - 1 / nodes, op.routed)) / op.routed : 1;
-    const Bytes total{sent * width * model_.facts.hidden_size * op.routed * tokens_ / sequence_split_ * training_.moe_imbalance};
+    const Bytes total{sent * width * model_.facts.hidden_size * op.routed * tokens_ /
+                      sequence_split_ * training_.moe_imbalance};
     const Seconds exchange = expert_.Time(Collective::kAllToAll, total);
     expert.Add(exchange, exchange);
   }
@@ -366,34 +279,36 @@ class Walk {
   void Pointwise(const Op& op, Passes& compute) const {
     double traffic = Fused() ? op.traffic_fused : op.traffic_eager;
     if (op.kind == OpKind::kLoss) traffic *= padded_vocab_ / model_.facts.vocab_size / vocab_split_;
-    const double split = op.kind == OpKind::kLoss ? 1 : op.kind == OpKind::kEmbedding || op.kind == OpKind::kPointwise || op.traffic_cut == Cut::kRouted ? Split(op.traffic_cut) : 1;
+    const double split = op.kind == OpKind::kLoss ? 1
+                         : op.kind == OpKind::kEmbedding || op.kind == OpKind::kPointwise ||
+                                 op.traffic_cut == Cut::kRouted
+                             ? Split(op.traffic_cut)
+                             : 1;
     const double bytes = conventions_.residual_bytes * traffic * tokens_ / split;
     compute.Add(Pass(bytes), Pass(bytes * op.backward_traffic));
   }
 
-  Seconds Pass(double bytes) const { return StreamTime(machine_.gpu, {bytes}, conventions_.pointwise_efficiency); }
+  Seconds Pass(double bytes) const {
+    return StreamTime(machine_.gpu, {bytes}, conventions_.pointwise_efficiency);
+  }
 
   // Where launching takes longer than running, the GPU waits for the host.
   void Host(const Launches& launches, BlockCost& cost) const {
     const auto wait = [&](double count, double floors, Seconds busy) {
-      const Seconds host{std::max(count * conventions_.host_seconds_per_launch, floors * conventions_.layer_floor_seconds)};
+      const Seconds host{std::max(count * conventions_.host_seconds_per_launch,
+                                  floors * conventions_.layer_floor_seconds)};
       return Max(host - busy, Seconds{});
     };
-    // Communication keeps the GPU busy too: its share of each pass is taken as a quarter, half and a quarter.
+    // Communication keeps the GPU busy too: its share of each pass is taken as a quarter, half and
+    // a quarter.
     const Seconds comm = cost.tensor_comm + cost.context_comm + cost.expert_comm;
     cost.host += wait(launches.forward, 1, cost.forward + comm * 0.4);
     cost.host += wait(launches.backward, 1.5, cost.backward + comm * 0.4);
-    if (cost.recompute.value > 0) cost.host += wait(launches.recompute, cost.recompute / Max(cost.forward, Seconds{1e-12}), cost.recompute + comm * 0.2);
+    if (cost.recompute.value > 0)
+      cost.host += wait(launches.recompute, cost.recompute / Max(cost.forward, Seconds{1e-12}),
+                        cost.recompute + comm * 0.2);
   }
 
-  const Job& job_;
-  const Model& model_;
-  const Machine& machine_;
-  const Training& training_;
-  const Conventions& conventions_;
-  const Sharding& sharding_;
-  double sequence_split_ = 1, tokens_ = 0, keys_ = 0, padded_vocab_ = 0, vocab_split_ = 1;
-  Number number_ = Number::kBf16;
   Communicator tensor_, context_, expert_, expert_tensor_;
 };
 }  // namespace
@@ -420,7 +335,8 @@ LayersCost CostLayers(const Job& job, const Sharding& sharding) {
   cost.logits_backward = {job.conventions.logit_bytes_backward * logits};
   cost.logits_kept = {job.conventions.logit_kept_bytes * logits};
   const double split = sharding.sp || job.conventions.p2p_split_over_tp ? sharding.tp : 1;
-  cost.boundary = {job.conventions.residual_bytes * model.facts.hidden_size * walk.tokens() / split};
+  cost.boundary = {job.conventions.residual_bytes * model.facts.hidden_size * walk.tokens() /
+                   split};
   cost.tensor = Communicator(*job.machine, {sharding.tp, 1});
   return cost;
 }

@@ -5,46 +5,74 @@ namespace shardplan {
 
 const char* Name(MemoryPart part) {
   switch (part) {
-    case MemoryPart::kParameters: return "parameters";
-    case MemoryPart::kGradients: return "gradients";
-    case MemoryPart::kOptimizerStates: return "optimizer_states";
-    case MemoryPart::kActivations: return "activations";
-    case MemoryPart::kWorkspace: return "workspace";
-    case MemoryPart::kLogits: return "logits";
-    case MemoryPart::kGathered: return "gathered_parameters";
-    case MemoryPart::kBuckets: return "reduction_buffers";
-    case MemoryPart::kTemporaries: return "optimizer_temporaries";
-    case MemoryPart::kCount: break;
+    case MemoryPart::kParameters:
+      return "parameters";
+    case MemoryPart::kGradients:
+      return "gradients";
+    case MemoryPart::kOptimizerStates:
+      return "optimizer_states";
+    case MemoryPart::kActivations:
+      return "activations";
+    case MemoryPart::kWorkspace:
+      return "workspace";
+    case MemoryPart::kLogits:
+      return "logits";
+    case MemoryPart::kGathered:
+      return "gathered_parameters";
+    case MemoryPart::kBuckets:
+      return "reduction_buffers";
+    case MemoryPart::kTemporaries:
+      return "optimizer_temporaries";
+    case MemoryPart::kCount:
+      break;
   }
   return "";
 }
 
 const char* Name(TimePart part) {
   switch (part) {
-    case TimePart::kCompute: return "compute";
-    case TimePart::kRecompute: return "recompute";
-    case TimePart::kHost: return "launch_bound";
-    case TimePart::kTensorComm: return "tensor_comm";
-    case TimePart::kContextComm: return "context_comm";
-    case TimePart::kExpertComm: return "expert_comm";
-    case TimePart::kPipelineBubble: return "pipeline_bubble";
-    case TimePart::kPipelineComm: return "pipeline_comm";
-    case TimePart::kParameterGather: return "parameter_gather";
-    case TimePart::kGradientReduce: return "gradient_reduce";
-    case TimePart::kOptimizer: return "optimizer";
-    case TimePart::kOffload: return "offload";
-    case TimePart::kFixed: return "fixed";
-    case TimePart::kCount: break;
+    case TimePart::kCompute:
+      return "compute";
+    case TimePart::kRecompute:
+      return "recompute";
+    case TimePart::kHost:
+      return "launch_bound";
+    case TimePart::kTensorComm:
+      return "tensor_comm";
+    case TimePart::kContextComm:
+      return "context_comm";
+    case TimePart::kExpertComm:
+      return "expert_comm";
+    case TimePart::kPipelineBubble:
+      return "pipeline_bubble";
+    case TimePart::kPipelineComm:
+      return "pipeline_comm";
+    case TimePart::kParameterGather:
+      return "parameter_gather";
+    case TimePart::kGradientReduce:
+      return "gradient_reduce";
+    case TimePart::kOptimizer:
+      return "optimizer";
+    case TimePart::kOffload:
+      return "offload";
+    case TimePart::kFixed:
+      return "fixed";
+    case TimePart::kCount:
+      break;
   }
   return "";
 }
 
 const char* Name(Verdict verdict) {
   switch (verdict) {
-    case Verdict::kFits: return "fits";
-    case Verdict::kTight: return "tight";
-    case Verdict::kOom: return "oom";
-    case Verdict::kIllegal: return "illegal";
+    case Verdict::kFits:
+      return "fits";
+    case Verdict::kTight:
+      return "tight";
+    case Verdict::kOom:
+      return "oom";
+    case Verdict::kIllegal:
+      return "illegal";
   }
   return "";
 }

@@ -14,8 +14,8 @@ struct Work {
   bool forward = true;
 };
 
-// Micro batches that go through all chunks together: pp of them, or more where they make fewer rounds
-// (torch.distributed.pipelining), all where there are fewer than pp.
+// Micro batches that go through all chunks together: pp of them, or more where they make fewer
+// rounds (torch.distributed.pipelining), all where there are fewer than pp.
 int GroupOf(int pp, int microbatches) {
   const int rounds = std::max(1, microbatches / pp);
   return (microbatches + rounds - 1) / rounds;
@@ -28,9 +28,12 @@ std::vector<Work> OrderOf(Schedule schedule, int stage, int pp, int vpp, int mic
   const int group = GroupOf(pp, microbatches);
   for (int begin = 0; begin < microbatches; begin += group)
     for (int chunk = 0; chunk < vpp; ++chunk)
-      for (int m = begin; m < std::min(begin + group, microbatches); ++m) forwards.push_back({m, chunk, true});
+      for (int m = begin; m < std::min(begin + group, microbatches); ++m)
+        forwards.push_back({m, chunk, true});
   const int total = static_cast<int>(forwards.size());
-  int warm_up = schedule == Schedule::kGpipe ? total : vpp > 1 ? (pp - stage - 1) * 2 + (vpp - 1) * group : pp - stage - 1;
+  int warm_up = schedule == Schedule::kGpipe ? total
+                : vpp > 1                    ? (pp - stage - 1) * 2 + (vpp - 1) * group
+                                             : pp - stage - 1;
   warm_up = std::min(warm_up, total);
   const auto backward = [&](int i) {
     Work work = forwards[static_cast<std::size_t>(i)];
@@ -48,13 +51,17 @@ std::vector<Work> OrderOf(Schedule schedule, int stage, int pp, int vpp, int mic
   return order;
 }
 
-double PlayOut(Schedule schedule, const std::vector<StageTimes>& stages, double p2p, int vpp, int microbatches) {
+double PlayOut(Schedule schedule, const std::vector<StageTimes>& stages, double p2p, int vpp,
+               int microbatches) {
   const int pp = static_cast<int>(stages.size());
   const auto at = [&](int stage, int chunk, int microbatch) {
-    return (static_cast<std::size_t>(stage) * static_cast<std::size_t>(vpp) + static_cast<std::size_t>(chunk)) * static_cast<std::size_t>(microbatches) +
+    return (static_cast<std::size_t>(stage) * static_cast<std::size_t>(vpp) +
+            static_cast<std::size_t>(chunk)) *
+               static_cast<std::size_t>(microbatches) +
            static_cast<std::size_t>(microbatch);
   };
-  const std::size_t cells = static_cast<std::size_t>(pp) * static_cast<std::size_t>(vpp) * static_cast<std::size_t>(microbatches);
+  const std::size_t cells = static_cast<std::size_t>(pp) * static_cast<std::size_t>(vpp) *
+                            static_cast<std::size_t>(microbatches);
   std::vector<double> forward_end(cells, -1), backward_end(cells, -1), clock(stages.size(), 0);
   std::vector<std::size_t> next(stages.size(), 0);
   std::vector<std::vector<Work>> orders;
@@ -66,7 +73,8 @@ double PlayOut(Schedule schedule, const std::vector<StageTimes>& stages, double 
       return w.chunk == 0 ? 0.0 : forward_end[at(pp - 1, w.chunk - 1, w.microbatch)];
     }
     if (s < pp - 1) return backward_end[at(s + 1, w.chunk, w.microbatch)];
-    return w.chunk == vpp - 1 ? forward_end[at(s, w.chunk, w.microbatch)] : backward_end[at(0, w.chunk + 1, w.microbatch)];
+    return w.chunk == vpp - 1 ? forward_end[at(s, w.chunk, w.microbatch)]
+                              : backward_end[at(0, w.chunk + 1, w.microbatch)];
   };
   double end = 0;
   for (bool progress = true; progress;) {
@@ -77,18 +85,22 @@ double PlayOut(Schedule schedule, const std::vector<StageTimes>& stages, double 
         const Work& work = orders[stage][next[stage]];
         const double input = ready(s, work);
         if (input < 0) break;
-        const bool local = (work.forward && s == 0 && work.chunk == 0) || (!work.forward && s == pp - 1 && work.chunk == vpp - 1);
+        const bool local = (work.forward && s == 0 && work.chunk == 0) ||
+                           (!work.forward && s == pp - 1 && work.chunk == vpp - 1);
         const double start = std::max(clock[stage], input + (local || pp == 1 ? 0 : p2p));
-        const double length = (work.forward ? stages[stage].forward : stages[stage].backward).value / vpp;
+        const double length =
+            (work.forward ? stages[stage].forward : stages[stage].backward).value / vpp;
         clock[stage] = start + length;
-        (work.forward ? forward_end : backward_end)[at(s, work.chunk, work.microbatch)] = clock[stage];
+        (work.forward ? forward_end : backward_end)[at(s, work.chunk, work.microbatch)] =
+            clock[stage];
         end = std::max(end, clock[stage]);
         ++next[stage];
         progress = true;
       }
     }
   }
-  for (std::size_t s = 0; s < orders.size(); ++s) SHARDPLAN_CHECK(next[s] == orders[s].size());  // a schedule that waits for itself
+  for (std::size_t s = 0; s < orders.size(); ++s)
+    SHARDPLAN_CHECK(next[s] == orders[s].size());  // a schedule that waits for itself
   return end;
 }
 }  // namespace
@@ -96,45 +108,59 @@ double PlayOut(Schedule schedule, const std::vector<StageTimes>& stages, double 
 double InFlight(Schedule schedule, int stage, int pp, int vpp, int microbatches) {
   const double m = microbatches;
   switch (schedule) {
-    case Schedule::kGpipe: return m;
+    case Schedule::kGpipe:
+      return m;
     case Schedule::k1F1B:
-    case Schedule::kZbH1: return std::min<double>(pp - stage, m);
+    case Schedule::kZbH1:
+      return std::min<double>(pp - stage, m);
     case Schedule::kInterleaved: {
       const double chunks = (pp - stage - 1) * 2 + (vpp - 1) * pp + 1;
       return std::min(chunks, m * vpp) / vpp;
     }
-    case Schedule::kZbV: return std::min<double>(pp, m);
-    case Schedule::kDualPipe: return std::min<double>(pp + 1, m);
+    case Schedule::kZbV:
+      return std::min<double>(pp, m);
+    case Schedule::kDualPipe:
+      return std::min<double>(pp + 1, m);
   }
   return m;
 }
 
-Seconds LeastPipelineTime(Schedule schedule, const StageTimes& own, Seconds before, Seconds after, int later_stages, int vpp, int microbatches) {
+Seconds LeastPipelineTime(Schedule schedule, const StageTimes& own, Seconds before, Seconds after,
+                          int later_stages, int vpp, int microbatches) {
   const double m = microbatches;
   const Seconds work = m * (own.forward + own.backward);
   switch (schedule) {
-    case Schedule::kGpipe: return before + work;
+    case Schedule::kGpipe:
+      return before + work;
     case Schedule::k1F1B: {
       if (microbatches > later_stages) {
-        // Between its first forward and first backward the stage has later_stages more forwards to do; as
-        // many backwards between its last forward and last backward. It waits for what is longer.
-        return before + work + Max(after - later_stages * own.forward, Seconds{}) + Max(after - later_stages * own.backward, Seconds{});
+        // Between its first forward and first backward the stage has later_stages more forwards to
+        // do; as many backwards between its last forward and last backward. It waits for what is
+        // longer.
+        return before + work + Max(after - later_stages * own.forward, Seconds{}) +
+               Max(after - later_stages * own.backward, Seconds{});
       }
-      return before + Max(own.forward + Max(after, (m - 1) * own.forward) + m * own.backward, m * own.forward + after + own.backward);
+      return before + Max(own.forward + Max(after, (m - 1) * own.forward) + m * own.backward,
+                          m * own.forward + after + own.backward);
     }
-    case Schedule::kInterleaved: return before / vpp + work;
+    case Schedule::kInterleaved:
+      return before / vpp + work;
     // Weight gradients fill the bubble (arXiv 2401.10241): a third is left with equal passes.
-    case Schedule::kZbH1: return before / 3 + work;
-    case Schedule::kZbV: return work;
-    case Schedule::kDualPipe: return before / 6 + work;
+    case Schedule::kZbH1:
+      return before / 3 + work;
+    case Schedule::kZbV:
+      return work;
+    case Schedule::kDualPipe:
+      return before / 6 + work;
   }
   return work;
 }
 
-Seconds SimulatePipeline(Schedule schedule, const std::vector<StageTimes>& stages, Seconds p2p, int vpp, int microbatches) {
+Seconds SimulatePipeline(Schedule schedule, const std::vector<StageTimes>& stages, Seconds p2p,
+                         int vpp, int microbatches) {
   const int pp = static_cast<int>(stages.size());
-  // In the steady state each further micro batch costs the slowest stage's work: play out a few groups and
-  // extend, or round up to whole groups and take the rest off again.
+  // In the steady state each further micro batch costs the slowest stage's work: play out a few
+  // groups and extend, or round up to whole groups and take the rest off again.
   int played = microbatches > 4 * pp ? 3 * pp + microbatches % pp : microbatches;
   if (vpp > 1) {
     const int group = GroupOf(pp, played);
@@ -143,6 +169,7 @@ Seconds SimulatePipeline(Schedule schedule, const std::vector<StageTimes>& stage
   }
   Seconds slowest;
   for (const StageTimes& s : stages) slowest = Max(slowest, s.forward + s.backward);
-  return Seconds{PlayOut(schedule, stages, p2p.value, vpp, played)} + slowest * double(microbatches - played);
+  return Seconds{PlayOut(schedule, stages, p2p.value, vpp, played)} +
+         slowest * double(microbatches - played);
 }
 }  // namespace shardplan

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// CostStage: layers on stages, times of one micro batch, memory instants. (planner/README.md, Eq. 13-18)
+// CostStage: layers on stages, times of one micro batch, memory instants. (planner/README.md, Eq.
+// 13-18)
 #include <algorithm>
 #include <numeric>
 
@@ -23,7 +24,8 @@ LayerCounts CountLayers(const Job& job, const Placement& placement) {
   const std::vector<int> split = ChunkLayers(*job.framework, model, placement);
   SHARDPLAN_CHECK(split.size() == pp * static_cast<std::size_t>(placement.vpp));
   // The second half of a V-shaped schedule runs back to the first rank.
-  const bool turns = placement.schedule == Schedule::kZbV || placement.schedule == Schedule::kDualPipe;
+  const bool turns =
+      placement.schedule == Schedule::kZbV || placement.schedule == Schedule::kDualPipe;
   std::size_t layer = 0;
   for (std::size_t i = 0; i < split.size(); ++i) {
     const std::size_t stage = turns && i >= pp ? pp - 1 - i % pp : i % pp;
@@ -34,9 +36,11 @@ LayerCounts CountLayers(const Job& job, const Placement& placement) {
 }
 
 // Share of a stage's layers that are recomputed in full, under `recompute: {layers: ...}`.
-double RecomputedShare(const Recompute& recompute, const Model& model, std::size_t stage, double layers) {
+double RecomputedShare(const Recompute& recompute, const Model& model, std::size_t stage,
+                       double layers) {
   if (recompute.kind != RecomputeKind::kLayers || recompute.layers.empty() || layers <= 0) return 0;
-  if (recompute.layers.size() == 1) return std::min(1.0, double(recompute.layers[0]) / std::max(1, model.facts.layers));
+  if (recompute.layers.size() == 1)
+    return std::min(1.0, double(recompute.layers[0]) / std::max(1, model.facts.layers));
   return stage < recompute.layers.size() ? std::min(1.0, recompute.layers[stage] / layers) : 0;
 }
 
@@ -55,7 +59,9 @@ struct Sums {
     At(parts, TimePart::kTensorComm) += block.tensor_comm * count;
     At(parts, TimePart::kContextComm) += block.context_comm * count;
     At(parts, TimePart::kExpertComm) += block.expert_comm * count;
-    pass.plain += (block.forward + block.backward + block.recompute + block.host + block.context_comm) * count;
+    pass.plain +=
+        (block.forward + block.backward + block.recompute + block.host + block.context_comm) *
+        count;
     pass.tensor += block.tensor_comm * count;
     pass.expert += block.expert_comm * count;
     flops += block.flops * count;
@@ -64,8 +70,14 @@ struct Sums {
 
 class StageBuilder {
  public:
-  StageBuilder(const Job& job, const LayersCost& layers, const Sharding& sharding, const Placement& placement)
-      : job_(job), model_(*job.model), layers_(layers), sharding_(sharding), placement_(placement), counts_(CountLayers(job, placement)) {}
+  StageBuilder(const Job& job, const LayersCost& layers, const Sharding& sharding,
+               const Placement& placement)
+      : job_(job),
+        model_(*job.model),
+        layers_(layers),
+        sharding_(sharding),
+        placement_(placement),
+        counts_(CountLayers(job, placement)) {}
 
   const LayerCounts& counts() const { return counts_; }
 
@@ -88,14 +100,16 @@ class StageBuilder {
       Own(layers_.embedding, 1, load);
     }
     if (Last(stage)) {
-      sums.Add(layers_.head, 1 + double(layers_.mtp.size()));  // each MTP module computes the shared head
+      sums.Add(layers_.head,
+               1 + double(layers_.mtp.size()));  // each MTP module computes the shared head
       Own(layers_.head, 1, load);
       for (const BlockCost& module : layers_.mtp) {
         sums.Add(module, 1);
         Own(module, 1, load);
       }
       // A tied head, or MTP modules, need the embedding on this stage too.
-      if (placement_.pp > 1 && (model_.facts.tied_embeddings || !layers_.mtp.empty())) Own(layers_.embedding, 1, load);
+      if (placement_.pp > 1 && (model_.facts.tied_embeddings || !layers_.mtp.empty()))
+        Own(layers_.embedding, 1, load);
     }
     load.pass = sums.pass;
     load.parts = sums.parts;
@@ -116,7 +130,9 @@ class StageBuilder {
     load.autocast_weights += block.dense_weights * count;
   }
   // Bytes of one gathered copy of a block.
-  Bytes Unit(const BlockCost& block) const { return {job_.conventions.gather_bytes * (block.dense_parameters + block.expert_parameters)}; }
+  Bytes Unit(const BlockCost& block) const {
+    return {job_.conventions.gather_bytes * (block.dense_parameters + block.expert_parameters)};
+  }
 
   const Job& job_;
   const Model& model_;
@@ -129,7 +145,8 @@ class StageBuilder {
 void StageBuilder::Instants(StageLoad& load) const {
   const Conventions& c = job_.conventions;
   const std::size_t stage = static_cast<std::size_t>(load.stage);
-  const bool last = Last(stage), first = stage == 0, full = sharding_.recompute.kind == RecomputeKind::kFull;
+  const bool last = Last(stage), first = stage == 0,
+             full = sharding_.recompute.kind == RecomputeKind::kFull;
   const double layer_count = std::accumulate(counts_[stage].begin(), counts_[stage].end(), 0.0);
   const double again = RecomputedShare(sharding_.recompute, model_, stage, layer_count);
   const bool recomputes = full || again > 0;
@@ -159,13 +176,20 @@ void StageBuilder::Instants(StageLoad& load) const {
     root += Unit(layers_.head);
     at_loss = layers_.head.saved;
     for (const BlockCost& module : layers_.mtp) saved += module.saved;
-    for (std::size_t i = 0; i < layers_.mtp.size(); ++i) at_loss += layers_.head.saved + layers_.logits_backward;
+    for (std::size_t i = 0; i < layers_.mtp.size(); ++i)
+      at_loss += layers_.head.saved + layers_.logits_backward;
   }
-  const double in_flight = InFlight(placement_.schedule, load.stage, placement_.pp, placement_.vpp, placement_.microbatches);
-  const Bytes held = saved * in_flight + root_saved * in_flight + shapes + (placement_.pp > 1 ? layers_.boundary * 2 : Bytes{});
+  const double in_flight = InFlight(placement_.schedule, load.stage, placement_.pp, placement_.vpp,
+                                    placement_.microbatches);
+  const Bytes held = saved * in_flight + root_saved * in_flight + shapes +
+                     (placement_.pp > 1 ? layers_.boundary * 2 : Bytes{});
   const bool accumulated = placement_.microbatches > 1;
   const double parameters = std::max(1.0, load.dense_parameters + load.expert_parameters);
-  const double head_share = last ? (layers_.head.dense_parameters + (model_.facts.tied_embeddings ? layers_.embedding.dense_parameters : 0)) / parameters : 0;
+  const double head_share =
+      last ? (layers_.head.dense_parameters +
+              (model_.facts.tied_embeddings ? layers_.embedding.dense_parameters : 0)) /
+                 parameters
+           : 0;
 
   // Gathered and reduced units, for policies that shard parameters. FSDP under a pipeline keeps its
   // stage gathered and its gradients whole until the last micro batch.
@@ -173,46 +197,98 @@ void StageBuilder::Instants(StageLoad& load) const {
   const Bytes stage_gathered{c.gather_bytes * parameters};
   const auto gathered = [&](Bytes units) {
     if (keeps) return stage_gathered;
-    if (c.max_live_parameters > 0) return Min(stage_gathered, Max(units, Bytes{c.gather_bytes * c.max_live_parameters}));
+    if (c.max_live_parameters > 0)
+      return Min(stage_gathered, Max(units, Bytes{c.gather_bytes * c.max_live_parameters}));
     return Min(stage_gathered, units);
   };
   const double reduce_factor = (c.gather_bytes + c.wire_gradient_bytes) / c.gather_bytes;
   const Bytes whole_gradients = keeps ? Bytes{c.wire_gradient_bytes * parameters} : Bytes{};
 
-  const auto add = [&](const Instant& instant) { load.instant[static_cast<std::size_t>(load.instants++)] = instant; };
+  const auto add = [&](const Instant& instant) {
+    load.instant[static_cast<std::size_t>(load.instants++)] = instant;
+  };
   if (last) {
-    add({.name = "loss", .activations = held + at_loss, .workspace = {}, .logits = layers_.logits_forward, .gradients = accumulated ? 1.0 : 0.0,
-         .gathered = gathered(root + unit), .reducing = whole_gradients, .autocast_copies = true, .optimizer_step = false});
-    const Bytes head_gradient = c.head_gradient_at_loss ? Bytes{c.gather_bytes * layers_.head.dense_weights} : Bytes{};
-    add({.name = "loss backward", .activations = held + at_loss, .workspace = head_gradient, .logits = layers_.logits_backward + layers_.logits_kept,
-         .gradients = accumulated ? 1.0 : 0.0, .gathered = gathered(root + unit), .reducing = whole_gradients, .autocast_copies = !full, .optimizer_step = false});
+    add({.name = "loss",
+         .activations = held + at_loss,
+         .workspace = {},
+         .logits = layers_.logits_forward,
+         .gradients = accumulated ? 1.0 : 0.0,
+         .gathered = gathered(root + unit),
+         .reducing = whole_gradients,
+         .autocast_copies = true,
+         .optimizer_step = false});
+    const Bytes head_gradient =
+        c.head_gradient_at_loss ? Bytes{c.gather_bytes * layers_.head.dense_weights} : Bytes{};
+    add({.name = "loss backward",
+         .activations = held + at_loss,
+         .workspace = head_gradient,
+         .logits = layers_.logits_backward + layers_.logits_kept,
+         .gradients = accumulated ? 1.0 : 0.0,
+         .gathered = gathered(root + unit),
+         .reducing = whole_gradients,
+         .autocast_copies = !full,
+         .optimizer_step = false});
   }
   const Bytes logits_kept = last ? layers_.logits_kept : Bytes{};
-  add({.name = "last layer backward", .activations = held, .workspace = workspace, .logits = logits_kept, .gradients = accumulated ? 1.0 : head_share,
-       .gathered = gathered(root + unit * 2.0), .reducing = Max(whole_gradients, unit * reduce_factor), .autocast_copies = !full, .optimizer_step = false});
+  add({.name = "last layer backward",
+       .activations = held,
+       .workspace = workspace,
+       .logits = logits_kept,
+       .gradients = accumulated ? 1.0 : head_share,
+       .gathered = gathered(root + unit * 2.0),
+       .reducing = Max(whole_gradients, unit * reduce_factor),
+       .autocast_copies = !full,
+       .optimizer_step = false});
   const Bytes earlier = saved * (in_flight - 1) + root_saved * (in_flight - 1) + shapes;
-  add({.name = "first layer backward", .activations = earlier + root_saved + whole, .workspace = workspace, .logits = logits_kept, .gradients = 1,
-       .gathered = gathered(root + unit * 2.0), .reducing = Max(whole_gradients, unit * reduce_factor), .autocast_copies = false, .optimizer_step = false});
-  add({.name = "gradient reduction", .activations = earlier, .workspace = {}, .logits = logits_kept, .gradients = 1, .gathered = {},
-       .reducing = Max(whole_gradients, root * reduce_factor), .autocast_copies = false, .optimizer_step = false});
-  add({.name = "optimizer step", .activations = shapes, .workspace = {}, .logits = {}, .gradients = 1, .gathered = {}, .reducing = {},
-       .autocast_copies = false, .optimizer_step = true});
+  add({.name = "first layer backward",
+       .activations = earlier + root_saved + whole,
+       .workspace = workspace,
+       .logits = logits_kept,
+       .gradients = 1,
+       .gathered = gathered(root + unit * 2.0),
+       .reducing = Max(whole_gradients, unit * reduce_factor),
+       .autocast_copies = false,
+       .optimizer_step = false});
+  add({.name = "gradient reduction",
+       .activations = earlier,
+       .workspace = {},
+       .logits = logits_kept,
+       .gradients = 1,
+       .gathered = {},
+       .reducing = Max(whole_gradients, root * reduce_factor),
+       .autocast_copies = false,
+       .optimizer_step = false});
+  add({.name = "optimizer step",
+       .activations = shapes,
+       .workspace = {},
+       .logits = {},
+       .gradients = 1,
+       .gathered = {},
+       .reducing = {},
+       .autocast_copies = false,
+       .optimizer_step = true});
 }
 
 // `replicas` reduces the shards of `inside` between groups; a group of one: there are none.
-DataTimes TimesOver(const Conventions& c, const StageCost& stage, const Communicator& inside, const Communicator& replicas, const Communicator& experts) {
-  const Bytes dense{c.wire_gradient_bytes * stage.dense_largest}, expert{c.wire_gradient_bytes * stage.expert_largest};
+DataTimes TimesOver(const Conventions& c, const StageCost& stage, const Communicator& inside,
+                    const Communicator& replicas, const Communicator& experts) {
+  const Bytes dense{c.wire_gradient_bytes * stage.dense_largest},
+      expert{c.wire_gradient_bytes * stage.expert_largest};
   const double wire = c.gather_bytes / c.wire_gradient_bytes;
   DataTimes times;
   times.replicas = replicas.Time(Collective::kAllReduce, dense / double(inside.group().ranks));
-  times.all_reduce = inside.Time(Collective::kAllReduce, dense) + times.replicas + experts.Time(Collective::kAllReduce, expert);
-  times.reduce_scatter = inside.Time(Collective::kReduceScatter, dense) + times.replicas + experts.Time(Collective::kReduceScatter, expert);
-  times.all_gather = inside.Time(Collective::kAllGather, dense * wire) + experts.Time(Collective::kAllGather, expert * wire);
+  times.all_reduce = inside.Time(Collective::kAllReduce, dense) + times.replicas +
+                     experts.Time(Collective::kAllReduce, expert);
+  times.reduce_scatter = inside.Time(Collective::kReduceScatter, dense) + times.replicas +
+                         experts.Time(Collective::kReduceScatter, expert);
+  times.all_gather = inside.Time(Collective::kAllGather, dense * wire) +
+                     experts.Time(Collective::kAllGather, expert * wire);
   return times;
 }
 }  // namespace
 
-StageCost CostStage(const Job& job, const LayersCost& layers, const Sharding& sharding, const Placement& placement, bool every_stage) {
+StageCost CostStage(const Job& job, const LayersCost& layers, const Sharding& sharding,
+                    const Placement& placement, bool every_stage) {
   const Machine& machine = *job.machine;
   const StageBuilder builder(job, layers, sharding, placement);
   StageCost cost;
@@ -221,7 +297,8 @@ StageCost CostStage(const Job& job, const LayersCost& layers, const Sharding& sh
   cost.microbatches = placement.microbatches;
   cost.schedule = placement.schedule;
   cost.data_ranks = placement.dp * sharding.cp;
-  const double expert_ranks = double(placement.dp) * sharding.cp * sharding.tp / (double(sharding.ep) * sharding.etp);
+  const double expert_ranks =
+      double(placement.dp) * sharding.cp * sharding.tp / (double(sharding.ep) * sharding.etp);
   cost.expert_data_ranks = std::max(1, static_cast<int>(expert_ranks));
   // All stages' times; the loads that are kept get their memory too.
   std::vector<StageLoad> all;
@@ -249,15 +326,20 @@ StageCost CostStage(const Job& job, const LayersCost& layers, const Sharding& sh
   }
   const Conventions& c = job.conventions;
   const Communicator data(machine, {cost.data_ranks, sharding.tp});
-  const Communicator expert_data(machine, {job.model->facts.experts > 0 ? cost.expert_data_ranks : 1, sharding.ep * sharding.etp});
+  const Communicator expert_data(
+      machine,
+      {job.model->facts.experts > 0 ? cost.expert_data_ranks : 1, sharding.ep * sharding.etp});
   for (std::size_t s : kept) {
     StageLoad& load = all[s];
     builder.Instants(load);
-    const Bytes dense{c.gather_bytes * load.dense_parameters}, expert{c.gather_bytes * load.expert_parameters};
-    const Seconds gather = data.Time(Collective::kAllGather, dense) + expert_data.Time(Collective::kAllGather, expert);
+    const Bytes dense{c.gather_bytes * load.dense_parameters},
+        expert{c.gather_bytes * load.expert_parameters};
+    const Seconds gather =
+        data.Time(Collective::kAllGather, dense) + expert_data.Time(Collective::kAllGather, expert);
     load.gather_forward = load.gather_backward = gather;
     const double wire = c.wire_gradient_bytes / c.gather_bytes;
-    load.scatter = data.Time(Collective::kReduceScatter, dense * wire) + expert_data.Time(Collective::kReduceScatter, expert * wire);
+    load.scatter = data.Time(Collective::kReduceScatter, dense * wire) +
+                   expert_data.Time(Collective::kReduceScatter, expert * wire);
     cost.dense_largest = std::max(cost.dense_largest, load.dense_parameters);
     cost.expert_largest = std::max(cost.expert_largest, load.expert_parameters);
     cost.last_backward = Max(cost.last_backward, load.pass.Under({}) * (1 - load.forward_share));
@@ -266,7 +348,8 @@ StageCost CostStage(const Job& job, const LayersCost& layers, const Sharding& sh
   cost.everywhere = TimesOver(c, cost, data, Communicator(), expert_data);
   const int node = std::clamp(machine.gpus_per_node / sharding.tp, 1, cost.data_ranks);
   if (node < cost.data_ranks) {
-    const Communicator inside(machine, {node, sharding.tp}), replicas(machine, {std::max(1, cost.data_ranks / node), sharding.tp * node});
+    const Communicator inside(machine, {node, sharding.tp}),
+        replicas(machine, {std::max(1, cost.data_ranks / node), sharding.tp * node});
     cost.within_node = TimesOver(c, cost, inside, replicas, expert_data);
   }
   if (placement.pp > 1) {
@@ -280,7 +363,9 @@ StageCost CostStage(const Job& job, const LayersCost& layers, const Sharding& sh
   }
   cost.nccl += layers.tensor.Memory(false) + data.Memory(false);
   if (sharding.ep > 1) cost.nccl += Communicator(machine, {sharding.ep, sharding.etp}).Memory(true);
-  if (sharding.cp > 1) cost.nccl += Communicator(machine, {sharding.cp, sharding.tp}).Memory(sharding.cp_kind == CpKind::kUlysses);
+  if (sharding.cp > 1)
+    cost.nccl += Communicator(machine, {sharding.cp, sharding.tp})
+                     .Memory(sharding.cp_kind == CpKind::kUlysses);
   return cost;
 }
 }  // namespace shardplan

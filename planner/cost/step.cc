@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// CostStep: what a policy makes of a stage. Called millions of times a second. (planner/README.md, Eq. 18-24)
+// CostStep: what a policy makes of a stage. Called millions of times a second. (planner/README.md,
+// Eq. 18-24)
 #include <algorithm>
 
 #include "planner/cost/cost.h"
@@ -11,14 +12,17 @@ namespace shardplan {
 
 StatePerPolicy::StatePerPolicy(const Job& job, const StageCost& stage, const Policy& policy) {
   const Conventions& c = job.conventions;
-  const int group = policy.zero_group > 0 ? std::min(policy.zero_group, stage.data_ranks) : stage.data_ranks;
+  const int group =
+      policy.zero_group > 0 ? std::min(policy.zero_group, stage.data_ranks) : stage.data_ranks;
   const double dense = policy.zero_stage > 0 ? group : 1;
   const double scale = double(group) / stage.data_ranks;
   const double expert = policy.zero_stage > 0 ? std::max(1.0, stage.expert_data_ranks * scale) : 1;
   parameters_sharded = policy.zero_stage >= 3 || (c.fsdp_style && policy.zero_stage == 2);
   stage_gathered = c.fsdp_style && policy.zero_stage == 2;
-  gradients_sharded = policy.zero_stage >= 2 && (c.gradients_sharded_between_microbatches || policy.zero_stage >= 3);
-  optimizer_on_gpu = policy.offload != Offload::kOptimizer && policy.offload != Offload::kOptimizerAndParams;
+  gradients_sharded = policy.zero_stage >= 2 &&
+                      (c.gradients_sharded_between_microbatches || policy.zero_stage >= 3);
+  optimizer_on_gpu =
+      policy.offload != Offload::kOptimizer && policy.offload != Offload::kOptimizerAndParams;
   parameters_on_gpu = policy.offload != Offload::kOptimizerAndParams;
   activations_on_gpu = policy.offload != Offload::kActivations;
   dense_shard = 1 / dense;
@@ -29,32 +33,40 @@ StatePerPolicy::StatePerPolicy(const Job& job, const StageCost& stage, const Pol
 LoadState::LoadState(const Job& job, const StatePerPolicy& state, const StageLoad& load) {
   const Conventions& c = job.conventions;
   const double whole = load.dense_parameters + load.expert_parameters;
-  const double shard = load.dense_parameters * state.dense_shard + load.expert_parameters * state.expert_shard;
+  const double shard =
+      load.dense_parameters * state.dense_shard + load.expert_parameters * state.expert_shard;
   whole_step_ = c.gradient_life == GradientLife::kWholeStep;
-  parameters_ = state.parameters_on_gpu ? c.parameter_bytes * (state.parameters_sharded ? shard : whole) : 0;
+  parameters_ =
+      state.parameters_on_gpu ? c.parameter_bytes * (state.parameters_sharded ? shard : whole) : 0;
   states_ = state.optimizer_on_gpu ? (c.master_bytes + c.moment_bytes) * shard : 0;
   buckets_ = c.bucket_copy_bytes * whole + std::min(state.fixed, 4 * whole);
   standing_ = parameters_ + states_ + buckets_;
   autocast_ = c.autocast_copy_bytes * load.autocast_weights;
-  gradients_ = state.gradients_on_gpu() ? c.gradient_bytes * (state.gradients_sharded ? shard : whole) : 0;
+  gradients_ =
+      state.gradients_on_gpu() ? c.gradient_bytes * (state.gradients_sharded ? shard : whole) : 0;
   // Offloaded activations leave two layers' worth in flight, about an eighth of what is kept.
   activations_ = state.activations_on_gpu ? 1 : 0.125;
   sharded_ = state.parameters_sharded ? 1 : 0;
   unit_gathered_ = state.stage_gathered ? 0 : 1;
   stage_gathered_ = state.stage_gathered ? c.gather_bytes * whole : 0;
-  temporaries_ = state.optimizer_on_gpu ? (c.optimizer_temporary_bytes + c.sharded_fp32_gradient_bytes) * shard : 0;
+  temporaries_ = state.optimizer_on_gpu
+                     ? (c.optimizer_temporary_bytes + c.sharded_fp32_gradient_bytes) * shard
+                     : 0;
 }
 
 MemoryParts LoadState::Parts(const Instant& instant) const {
   MemoryParts parts{};
-  const auto set = [&](MemoryPart part, double bytes) { parts[static_cast<std::size_t>(part)] = {bytes}; };
+  const auto set = [&](MemoryPart part, double bytes) {
+    parts[static_cast<std::size_t>(part)] = {bytes};
+  };
   set(MemoryPart::kParameters, parameters_ + autocast_ * instant.autocast_copies);
   set(MemoryPart::kGradients, gradients_ * Alive(instant));
   set(MemoryPart::kOptimizerStates, states_);
   set(MemoryPart::kActivations, activations_ * instant.activations.value);
   set(MemoryPart::kWorkspace, instant.workspace.value);
   set(MemoryPart::kLogits, instant.logits.value);
-  set(MemoryPart::kGathered, sharded_ * unit_gathered_ * instant.gathered.value + (instant.optimizer_step ? 0 : stage_gathered_));
+  set(MemoryPart::kGathered, sharded_ * unit_gathered_ * instant.gathered.value +
+                                 (instant.optimizer_step ? 0 : stage_gathered_));
   set(MemoryPart::kBuckets, buckets_ + sharded_ * instant.reducing.value);
   set(MemoryPart::kTemporaries, instant.optimizer_step ? temporaries_ : 0);
   return parts;
@@ -66,8 +78,9 @@ Seconds& At(TimeParts& parts, TimePart part) { return parts[static_cast<std::siz
 
 Seconds Positive(Seconds s) { return Max(s, Seconds{}); }
 
-// Communication beside `work`: what is longer than it, at least the share `first` that nothing covers, and
-// what the hidden rest takes from the work: NCCL's channels occupy 16 to 24 of 108 to 148 SMs. (Eq. 21)
+// Communication beside `work`: what is longer than it, at least the share `first` that nothing
+// covers, and what the hidden rest takes from the work: NCCL's channels occupy 16 to 24 of 108 to
+// 148 SMs. (Eq. 21)
 Seconds Seen(Seconds comm, Seconds work, double first) {
   constexpr double kStolen = 0.15;
   const Seconds exposed = Max(comm * first, comm - work);
@@ -79,16 +92,20 @@ Seconds Seen(Seconds comm, Seconds work, double first) {
 struct Sharded {
   Seconds gather, scatter;
 };
-Sharded ExposedSharding(const Conventions& c, const StageLoad& load, const Policy& policy, const StageCost& stage) {
+Sharded ExposedSharding(const Conventions& c, const StageLoad& load, const Policy& policy,
+                        const StageCost& stage) {
   Sharded exposed;
   const Seconds pass = load.pass.Under(policy.overlap);
   const Seconds forward = pass * load.forward_share, backward = pass - forward;
   const bool gathers = policy.zero_stage >= 3 && !(c.fsdp_style && stage.pp > 1);
   // The first unit has nothing to hide under: one part in some thirty.
-  const auto seen = [&](Seconds comm, Seconds work, double share) { return Seen(comm, work * share, 0.03); };
+  const auto seen = [&](Seconds comm, Seconds work, double share) {
+    return Seen(comm, work * share, 0.03);
+  };
   if (gathers) {
     const double share = policy.overlap.param_gather ? c.zero3_overlap : 0;
-    exposed.gather = seen(load.gather_forward, forward, share) + seen(load.gather_backward, backward, share);
+    exposed.gather =
+        seen(load.gather_forward, forward, share) + seen(load.gather_backward, backward, share);
   }
   if (policy.zero_stage >= 2 && c.reduce_each_microbatch) {
     const double share = policy.overlap.grad_reduce ? c.grad_overlap : 0;
@@ -98,38 +115,48 @@ Sharded ExposedSharding(const Conventions& c, const StageLoad& load, const Polic
   return exposed;
 }
 
-// The reduction of gradients at the end of a step, where it does not happen in each micro batch, and
-// the gather of updated parameters under ZeRO-1 and 2.
-void ReduceAtEnd(const Conventions& c, const StageCost& stage, const Policy& policy, TimeParts& time) {
+// The reduction of gradients at the end of a step, where it does not happen in each micro batch,
+// and the gather of updated parameters under ZeRO-1 and 2.
+void ReduceAtEnd(const Conventions& c, const StageCost& stage, const Policy& policy,
+                 TimeParts& time) {
   if (stage.data_ranks <= 1 && stage.expert_data_ranks <= 1) return;
   const bool node_group = policy.zero_group > 0 && policy.zero_group < stage.data_ranks;
   const DataTimes& data = node_group ? stage.within_node : stage.everywhere;
   if (!(policy.zero_stage >= 2 && c.reduce_each_microbatch)) {
-    const Seconds reduce = policy.zero_stage == 0 ? stage.everywhere.all_reduce : data.reduce_scatter;
-    At(time, TimePart::kGradientReduce) += policy.overlap.grad_reduce ? Seen(reduce, stage.last_backward * c.grad_overlap, 0.05) : reduce;
+    const Seconds reduce =
+        policy.zero_stage == 0 ? stage.everywhere.all_reduce : data.reduce_scatter;
+    At(time, TimePart::kGradientReduce) +=
+        policy.overlap.grad_reduce ? Seen(reduce, stage.last_backward * c.grad_overlap, 0.05)
+                                   : reduce;
   } else if (node_group) {
     At(time, TimePart::kGradientReduce) += data.replicas * 0.3;
   }
   if (policy.zero_stage == 1 || (policy.zero_stage == 2 && !c.fsdp_style)) {
     // Overlapped with the next step's first forward pass.
     At(time, TimePart::kParameterGather) +=
-        policy.overlap.param_gather ? Seen(data.all_gather, stage.last_backward * 0.45, 0.05) : data.all_gather;
+        policy.overlap.param_gather ? Seen(data.all_gather, stage.last_backward * 0.45, 0.05)
+                                    : data.all_gather;
   } else if (policy.zero_stage == 2) {
-    At(time, TimePart::kParameterGather) += Seen(data.all_gather, stage.last_backward * 0.5 * c.zero3_overlap, 0.05);
+    At(time, TimePart::kParameterGather) +=
+        Seen(data.all_gather, stage.last_backward * 0.5 * c.zero3_overlap, 0.05);
   }
 }
 
-void StepOptimizer(const Job& job, const StageCost& stage, const Policy& policy, const StatePerPolicy& state, StepCost& cost) {
+void StepOptimizer(const Job& job, const StageCost& stage, const Policy& policy,
+                   const StatePerPolicy& state, StepCost& cost) {
   const Conventions& c = job.conventions;
   const Machine& machine = *job.machine;
-  const double shard = stage.dense_largest * state.dense_shard + stage.expert_largest * state.expert_shard;
+  const double shard =
+      stage.dense_largest * state.dense_shard + stage.expert_largest * state.expert_shard;
   // Read and write masters and moments, read gradients (twice: norm and step), write parameters.
-  const double touched = 2 * (c.master_bytes + c.moment_bytes) + 2 * c.gradient_bytes + 2 * c.parameter_bytes + 3 * c.optimizer_temporary_bytes;
+  const double touched = 2 * (c.master_bytes + c.moment_bytes) + 2 * c.gradient_bytes +
+                         2 * c.parameter_bytes + 3 * c.optimizer_temporary_bytes;
   if (state.optimizer_on_gpu) {
     At(cost.time, TimePart::kOptimizer) += StreamTime(machine.gpu, Bytes{touched * shard}, 0.85);
     return;
   }
-  // Gradients down, parameters up over the host link; the CPU touches 28 bytes a parameter (ZeRO-Offload, arXiv 2101.06840).
+  // Gradients down, parameters up over the host link; the CPU touches 28 bytes a parameter
+  // (ZeRO-Offload, arXiv 2101.06840).
   const double ranks = machine.gpus_per_node;
   const Seconds link = Bytes{(c.gradient_bytes + c.gather_bytes) * shard} / machine.host.gpu_link;
   const Seconds adam = Bytes{28 * shard * ranks} / machine.host.memory_bandwidth;
@@ -137,7 +164,8 @@ void StepOptimizer(const Job& job, const StageCost& stage, const Policy& policy,
   const double state_bytes = (4 + c.moment_bytes + 4) * shard * ranks;
   if (policy.offload_to == OffloadTo::kNvme) {
     cost.nvme = {state_bytes};
-    if (machine.host.nvme_read.value > 0) offload += cost.nvme / machine.host.nvme_read + cost.nvme / machine.host.nvme_write;
+    if (machine.host.nvme_read.value > 0)
+      offload += cost.nvme / machine.host.nvme_read + cost.nvme / machine.host.nvme_write;
     cost.host += Bytes{0.25 * state_bytes};
   } else {
     cost.host += Bytes{state_bytes};
@@ -156,10 +184,13 @@ Seconds StepCost::Time() const {
   return sum;
 }
 
-Seconds PipelineTime(const StageCost& stage, const Policy& policy, const StageLoad& load, const Seconds extra) {
+Seconds PipelineTime(const StageCost& stage, const Policy& policy, const StageLoad& load,
+                     const Seconds extra) {
   const Seconds pass = load.pass.Under(policy.overlap) + extra;
   const StageTimes own{pass * load.forward_share, pass * (1 - load.forward_share)};
-  return LeastPipelineTime(stage.schedule, own, load.before.Under(policy.overlap), load.after.Under(policy.overlap), stage.pp - 1 - load.stage, stage.vpp, stage.microbatches);
+  return LeastPipelineTime(stage.schedule, own, load.before.Under(policy.overlap),
+                           load.after.Under(policy.overlap), stage.pp - 1 - load.stage, stage.vpp,
+                           stage.microbatches);
 }
 
 StepCost CostStep(const Job& job, const StageCost& stage, const Policy& policy) {
@@ -174,15 +205,20 @@ StepCost CostStep(const Job& job, const StageCost& stage, const Policy& policy) 
   Sharded critical_exposed;
   for (const StageLoad& load : stage.loads) {
     const Sharded exposed = shards ? ExposedSharding(c, load, policy, stage) : Sharded{};
-    const Seconds length = stage.pp == 1 ? (load.pass.Under(policy.overlap) + exposed.gather + exposed.scatter) * double(stage.microbatches)
-                                         : PipelineTime(stage, policy, load, exposed.gather + exposed.scatter);
+    const Seconds length =
+        stage.pp == 1 ? (load.pass.Under(policy.overlap) + exposed.gather + exposed.scatter) *
+                            double(stage.microbatches)
+                      : PipelineTime(stage, policy, load, exposed.gather + exposed.scatter);
     if (length > longest) longest = length, critical = &load, critical_exposed = exposed;
   }
   const double m = stage.microbatches;
   Seconds own;
   for (std::size_t i = 0; i < critical->parts.size(); ++i) {
     const TimePart part = static_cast<TimePart>(i);
-    const double seen = part == TimePart::kTensorComm && policy.overlap.tp ? PassTime::kTensorSeen : part == TimePart::kExpertComm && policy.overlap.moe ? PassTime::kExpertSeen : 1.0;
+    const double seen = part == TimePart::kTensorComm && policy.overlap.tp ? PassTime::kTensorSeen
+                        : part == TimePart::kExpertComm && policy.overlap.moe
+                            ? PassTime::kExpertSeen
+                            : 1.0;
     cost.time[i] = critical->parts[i] * (m * seen);
     own += cost.time[i];
   }
@@ -191,8 +227,8 @@ StepCost CostStep(const Job& job, const StageCost& stage, const Policy& policy) 
   own += (critical_exposed.gather + critical_exposed.scatter) * m;
   At(cost.time, TimePart::kPipelineBubble) = stage.pp > 1 ? Positive(longest - own) : Seconds{};
   if (stage.pp > 1) {
-    // Transfers are seen while the pipeline fills and drains; a blocking or non-interleaved schedule waits for
-    // one each way per micro batch too.
+    // Transfers are seen while the pipeline fills and drains; a blocking or non-interleaved
+    // schedule waits for one each way per micro batch too.
     const bool hidden = policy.overlap.p2p && stage.vpp > 1;
     const double steady = hidden ? 0 : c.blocking_p2p ? 4 * m : 2 * m;
     At(cost.time, TimePart::kPipelineComm) = stage.p2p * (2.0 * (stage.pp - 1) + steady);
@@ -207,7 +243,8 @@ StepCost CostStep(const Job& job, const StageCost& stage, const Policy& policy) 
     const LoadState bytes_of(job, state, load);
     for (int i = 0; i < load.instants; ++i) {
       const Bytes bytes = bytes_of.Allocated(load.instant[static_cast<std::size_t>(i)]);
-      if (bytes > cost.allocated) cost.allocated = bytes, cost.peak_load = static_cast<int>(l), cost.peak_instant = i;
+      if (bytes > cost.allocated)
+        cost.allocated = bytes, cost.peak_load = static_cast<int>(l), cost.peak_instant = i;
     }
   }
   if (policy.offload == Offload::kActivations) {

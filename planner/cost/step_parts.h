@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What CostStep and Evaluate share: which state a policy leaves on a rank, and the bytes at one instant.
+// What CostStep and Evaluate share: which state a policy leaves on a rank, and the bytes at one
+// instant.
 #pragma once
 #include "planner/cost/cost.h"
 
@@ -20,8 +21,10 @@ class LoadState {
  public:
   LoadState(const Job& job, const StatePerPolicy& state, const StageLoad& load);
   Bytes Allocated(const Instant& instant) const {
-    return {standing_ + autocast_ * instant.autocast_copies + gradients_ * Alive(instant) + activations_ * instant.activations.value +
-            instant.workspace.value + instant.logits.value + sharded_ * (unit_gathered_ * instant.gathered.value + instant.reducing.value) +
+    return {standing_ + autocast_ * instant.autocast_copies + gradients_ * Alive(instant) +
+            activations_ * instant.activations.value + instant.workspace.value +
+            instant.logits.value +
+            sharded_ * (unit_gathered_ * instant.gathered.value + instant.reducing.value) +
             (instant.optimizer_step ? temporaries_ : stage_gathered_)};
   }
   // The same by cause; the parts add up to Allocated.
@@ -30,9 +33,11 @@ class LoadState {
  private:
   double Alive(const Instant& instant) const { return whole_step_ ? 1 : instant.gradients; }
   bool whole_step_;
-  double parameters_, states_, buckets_, standing_, autocast_, gradients_, activations_, sharded_, unit_gathered_, stage_gathered_, temporaries_;
+  double parameters_, states_, buckets_, standing_, autocast_, gradients_, activations_, sharded_,
+      unit_gathered_, stage_gathered_, temporaries_;
 };
 
 // Least length of the pipeline as one stage sees it, `extra` added to each of its micro batches.
-Seconds PipelineTime(const StageCost& stage, const Policy& policy, const StageLoad& load, Seconds extra);
+Seconds PipelineTime(const StageCost& stage, const Policy& policy, const StageLoad& load,
+                     Seconds extra);
 }  // namespace shardplan

@@ -7,20 +7,29 @@
 namespace shardplan {
 namespace {
 
-// Prior relative deviations, from the spread of the published rows around the model (docs: planner/README.md,
-// "How sure"). State is arithmetic; activations depend on kernels; buffers on settings nobody prints.
+// Prior relative deviations, from the spread of the published rows around the model (docs:
+// planner/README.md, "How sure"). State is arithmetic; activations depend on kernels; buffers on
+// settings nobody prints.
 double Deviation(MemoryPart part) {
   switch (part) {
     case MemoryPart::kParameters:
     case MemoryPart::kGradients:
-    case MemoryPart::kOptimizerStates: return 0.02;
-    case MemoryPart::kActivations: return 0.08;
-    case MemoryPart::kWorkspace: return 0.3;
-    case MemoryPart::kLogits: return 0.1;
-    case MemoryPart::kGathered: return 0.15;
-    case MemoryPart::kBuckets: return 0.25;
-    case MemoryPart::kTemporaries: return 0.2;
-    case MemoryPart::kCount: break;
+    case MemoryPart::kOptimizerStates:
+      return 0.02;
+    case MemoryPart::kActivations:
+      return 0.08;
+    case MemoryPart::kWorkspace:
+      return 0.3;
+    case MemoryPart::kLogits:
+      return 0.1;
+    case MemoryPart::kGathered:
+      return 0.15;
+    case MemoryPart::kBuckets:
+      return 0.25;
+    case MemoryPart::kTemporaries:
+      return 0.2;
+    case MemoryPart::kCount:
+      break;
   }
   return 0;
 }
@@ -29,18 +38,25 @@ double Deviation(TimePart part) {
   switch (part) {
     case TimePart::kCompute:
     case TimePart::kRecompute:
-    case TimePart::kPipelineBubble: return 0.12;
-    case TimePart::kHost: return 0.4;
+    case TimePart::kPipelineBubble:
+      return 0.12;
+    case TimePart::kHost:
+      return 0.4;
     case TimePart::kTensorComm:
     case TimePart::kContextComm:
     case TimePart::kExpertComm:
     case TimePart::kPipelineComm:
     case TimePart::kParameterGather:
-    case TimePart::kGradientReduce: return 0.35;
-    case TimePart::kOptimizer: return 0.2;
-    case TimePart::kOffload: return 0.4;
-    case TimePart::kFixed: return 0.5;
-    case TimePart::kCount: break;
+    case TimePart::kGradientReduce:
+      return 0.35;
+    case TimePart::kOptimizer:
+      return 0.2;
+    case TimePart::kOffload:
+      return 0.4;
+    case TimePart::kFixed:
+      return 0.5;
+    case TimePart::kCount:
+      break;
   }
   return 0;
 }

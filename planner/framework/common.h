@@ -9,32 +9,44 @@ namespace shardplan {
 
 inline double BytesOf(Dtype dtype) {
   switch (dtype) {
-    case Dtype::kFp32: return 4;
+    case Dtype::kFp32:
+      return 4;
     case Dtype::kBf16:
-    case Dtype::kFp16: return 2;
+    case Dtype::kFp16:
+      return 2;
     case Dtype::kFp8:
-    case Dtype::kInt8: return 1;
+    case Dtype::kInt8:
+      return 1;
   }
   return 4;
 }
 inline bool IsMixed(Precision p) {
-  return p != Precision::kBf16True && p != Precision::kFp16True && p != Precision::kFp32 && p != Precision::kTf32;
+  return p != Precision::kBf16True && p != Precision::kFp16True && p != Precision::kFp32 &&
+         p != Precision::kTf32;
 }
 inline bool IsFull(Precision p) { return p == Precision::kFp32 || p == Precision::kTf32; }
-inline bool IsNarrow(Precision p) { return p == Precision::kFp8 || p == Precision::kMxfp8 || p == Precision::kNvfp4; }
+inline bool IsNarrow(Precision p) {
+  return p == Precision::kFp8 || p == Precision::kMxfp8 || p == Precision::kNvfp4;
+}
 
-// Bytes of optimizer moments per parameter (reference: formulas.md section 4). `width` is that of one moment.
+// Bytes of optimizer moments per parameter (reference: formulas.md section 4). `width` is that of
+// one moment.
 inline double MomentBytes(Optimizer optimizer, double width) {
   switch (optimizer) {
     case Optimizer::kAdam:
     case Optimizer::kAdamW:
-    case Optimizer::kLamb: return 2 * width;
-    case Optimizer::kSgd: return 0;
+    case Optimizer::kLamb:
+      return 2 * width;
+    case Optimizer::kSgd:
+      return 0;
     case Optimizer::kSgdMomentum:
     case Optimizer::kLion:
-    case Optimizer::kMuon: return width;
-    case Optimizer::kAdafactor: return 0;         // rows and columns only
-    case Optimizer::kAdamW8bit: return 2 + 8.0 / 2048;  // two bytes and a block scale
+    case Optimizer::kMuon:
+      return width;
+    case Optimizer::kAdafactor:
+      return 0;  // rows and columns only
+    case Optimizer::kAdamW8bit:
+      return 2 + 8.0 / 2048;  // two bytes and a block scale
   }
   return 2 * width;
 }
@@ -51,12 +63,26 @@ inline void EagerLoss(const Training& training, Conventions& c) {
 // Losses that do not make fp32 copies of the whole logits.
 inline void LossBytes(const Training& training, Conventions& c) {
   switch (training.loss) {
-    case LossImpl::kEager: EagerLoss(training, c); break;
-    case LossImpl::kVocabParallel: c.logit_bytes_forward = c.logit_bytes_backward = 6; break;  // one fp32 buffer, reused in place
-    case LossImpl::kNative: c.logit_bytes_forward = c.logit_bytes_backward = 10; break;
-    case LossImpl::kTe: c.logit_bytes_forward = c.logit_bytes_backward = 2; c.head_gradient_at_loss = true; break;
-    case LossImpl::kCompiled: c.logit_bytes_forward = 2; c.logit_bytes_backward = 6; break;
-    case LossImpl::kChunked: c.logit_bytes_forward = c.logit_bytes_backward = 1.5; break;      // one chunk of eight is whole
+    case LossImpl::kEager:
+      EagerLoss(training, c);
+      break;
+    case LossImpl::kVocabParallel:
+      c.logit_bytes_forward = c.logit_bytes_backward = 6;
+      break;  // one fp32 buffer, reused in place
+    case LossImpl::kNative:
+      c.logit_bytes_forward = c.logit_bytes_backward = 10;
+      break;
+    case LossImpl::kTe:
+      c.logit_bytes_forward = c.logit_bytes_backward = 2;
+      c.head_gradient_at_loss = true;
+      break;
+    case LossImpl::kCompiled:
+      c.logit_bytes_forward = 2;
+      c.logit_bytes_backward = 6;
+      break;
+    case LossImpl::kChunked:
+      c.logit_bytes_forward = c.logit_bytes_backward = 1.5;
+      break;  // one chunk of eight is whole
   }
   if (training.loss != LossImpl::kEager && training.keep_logits) c.logit_kept_bytes = 2;
 }
@@ -72,13 +98,16 @@ inline void TorchStates(const Training& training, Conventions& c) {
   c.compute_bytes = c.residual_bytes = full ? 4 : 2;
   c.gradient_life = GradientLife::kFromBackward;
   switch (training.optimizer_impl) {
-    case OptimizerImpl::kForeach: c.optimizer_temporary_bytes = training.optimizer == Optimizer::kSgd ? 0 : c.parameter_bytes; break;
-    default: c.optimizer_temporary_bytes = 0;
+    case OptimizerImpl::kForeach:
+      c.optimizer_temporary_bytes = training.optimizer == Optimizer::kSgd ? 0 : c.parameter_bytes;
+      break;
+    default:
+      c.optimizer_temporary_bytes = 0;
   }
   c.norms_sequence_sharded = false;
   c.fused_pointwise = false;
-  // Separate q, k, v and gate, up products and memory-bound passes between them: Llama steps on an H200
-  // sustain 0.66 of the peak where Transformer Engine's fused products reach 0.72.
+  // Separate q, k, v and gate, up products and memory-bound passes between them: Llama steps on an
+  // H200 sustain 0.66 of the peak where Transformer Engine's fused products reach 0.72.
   c.gemm_factor = 0.92;
   c.flash_attention_2 = training.attention == AttentionImpl::kFlash;  // sdpa dispatches to cuDNN
   // Python, the dispatcher and autograd per launch (H200 host: about 6 us forward).

@@ -18,60 +18,66 @@ namespace shardplan {
 
 // When gradients come to life.
 enum class GradientLife : std::uint8_t {
-  kWholeStep,       // a buffer that exists from start to end (Megatron, DDP buckets, nanotron)
-  kFromBackward,    // born in the first backward pass, freed by the optimizer (PyTorch eager)
+  kWholeStep,     // a buffer that exists from start to end (Megatron, DDP buckets, nanotron)
+  kFromBackward,  // born in the first backward pass, freed by the optimizer (PyTorch eager)
 };
 
 struct Conventions {
-  std::uint16_t kernels = kTransformerEngine;   // one bit of KernelSet
+  std::uint16_t kernels = kTransformerEngine;  // one bit of KernelSet
   // Bytes per parameter, before sharding.
-  double parameter_bytes = 2;      // what a rank holds between steps and computes with
-  double autocast_copy_bytes = 0;  // 16-bit copies of weights kept by autograd during a pass
-  double gradient_bytes = 2;       // of the gradients that are kept over the step
-  double wire_gradient_bytes = 2;  // per element of the data-parallel reduction
-  double gather_bytes = 2;         // per element of ZeRO-3's (and ZeRO-1's) parameter gather
-  double bucket_copy_bytes = 0;    // a second copy of gradients (DDP buckets without a view)
-  double master_bytes = 4;         // fp32 copy of the parameters, sharded with the optimizer
-  double moment_bytes = 8;         // optimizer moments
+  double parameter_bytes = 2;            // what a rank holds between steps and computes with
+  double autocast_copy_bytes = 0;        // 16-bit copies of weights kept by autograd during a pass
+  double gradient_bytes = 2;             // of the gradients that are kept over the step
+  double wire_gradient_bytes = 2;        // per element of the data-parallel reduction
+  double gather_bytes = 2;               // per element of ZeRO-3's (and ZeRO-1's) parameter gather
+  double bucket_copy_bytes = 0;          // a second copy of gradients (DDP buckets without a view)
+  double master_bytes = 4;               // fp32 copy of the parameters, sharded with the optimizer
+  double moment_bytes = 8;               // optimizer moments
   double optimizer_temporary_bytes = 0;  // per parameter during the optimizer's step (foreach)
   double sharded_fp32_gradient_bytes = 0;  // ZeRO-1/2's fp32 gradient of the own shard in the step
-  double residual_bytes = 2;       // element of the residual stream
-  double compute_bytes = 2;        // element of activations
-  double logit_bytes_forward = 2;  // per logit alive at the loss's forward
-  double logit_bytes_backward = 2; // per logit alive inside the loss's backward (all of them)
-  double logit_kept_bytes = 0;     // per logit held until backward ends
-  bool head_gradient_at_loss = false;  // a dummy or real weight gradient of the head lives with the loss
+  double residual_bytes = 2;               // element of the residual stream
+  double compute_bytes = 2;                // element of activations
+  double logit_bytes_forward = 2;          // per logit alive at the loss's forward
+  double logit_bytes_backward = 2;  // per logit alive inside the loss's backward (all of them)
+  double logit_kept_bytes = 0;      // per logit held until backward ends
+  bool head_gradient_at_loss =
+      false;  // a dummy or real weight gradient of the head lives with the loss
   GradientLife gradient_life = GradientLife::kWholeStep;
   bool gradients_sharded_between_microbatches = false;  // ZeRO-2/3: reduce-scatter each micro batch
-  bool fsdp_style = false;         // ZeRO-2 shards parameters too but keeps them gathered; pipelines never reshard
+  bool fsdp_style =
+      false;  // ZeRO-2 shards parameters too but keeps them gathered; pipelines never reshard
   bool dummy_weight_gradients = false;  // one cached buffer per distinct weight shape (TE)
-  int vocab_multiple = 1;          // the vocabulary is padded to a multiple of this times tp
+  int vocab_multiple = 1;               // the vocabulary is padded to a multiple of this times tp
   bool vocab_parallel = true;
   bool norms_sequence_sharded = true;
   double fixed_buffer_bytes = 0;   // buckets of fixed size (DeepSpeed's), bytes per rank
   double prefetch_units = 1;       // ZeRO-3 units gathered ahead
   double max_live_parameters = 0;  // DeepSpeed's stage3_max_live_parameters; 0: no limit
-  double allocator_slack = 0.05;   // reserved beyond allocated, as a fraction, unavoidable half of it
+  double allocator_slack =
+      0.05;  // reserved beyond allocated, as a fraction, unavoidable half of it
   double context_bytes = 0.6 * (1u << 30);  // CUDA context, loaded modules, library workspaces
 
   // Time.
   double host_seconds_per_launch = 0;  // host time per kernel in eager code; 0: never the limit
-  double tensor_collective_seconds = 0;  // what each tensor-parallel collective costs beyond its bytes
-  bool tensor_backward_overlap = false;  // column products hide their collectives beside their two products
-  double layer_floor_seconds = 0;      // least time of one layer's forward on the host
-  double pointwise_efficiency = 0.8;   // of the GPU's streaming bandwidth
+  double tensor_collective_seconds =
+      0;  // what each tensor-parallel collective costs beyond its bytes
+  bool tensor_backward_overlap =
+      false;  // column products hide their collectives beside their two products
+  double layer_floor_seconds = 0;     // least time of one layer's forward on the host
+  double pointwise_efficiency = 0.8;  // of the GPU's streaming bandwidth
   bool fused_pointwise = true;
-  double gemm_factor = 1;              // of the GPU's sustained matrix rate
-  bool flash_attention_2 = false;      // the flash-attn package's second version, which Hopper's pipelines do not speed up
+  double gemm_factor = 1;  // of the GPU's sustained matrix rate
+  bool flash_attention_2 =
+      false;  // the flash-attn package's second version, which Hopper's pipelines do not speed up
   double attention_factor = 1;
   bool attention_skips_masked = true;  // causal half is not computed
   double fixed_step_seconds = 0;       // data loading, logging, gradient norm's host sync
   Overlap default_overlap;
-  double grad_overlap = 0.9;           // share of the gradient reduction that backward can hide
-  double zero3_overlap = 0.95;         // share of gathers that compute can hide, when it is longer
-  bool reduce_each_microbatch = false; // DDP without no_sync, FSDP
-  bool p2p_split_over_tp = false;      // Megatron's scatter-gather of pipeline transfers
-  bool blocking_p2p = false;           // transfers wait (nanotron)
+  double grad_overlap = 0.9;            // share of the gradient reduction that backward can hide
+  double zero3_overlap = 0.95;          // share of gathers that compute can hide, when it is longer
+  bool reduce_each_microbatch = false;  // DDP without no_sync, FSDP
+  bool p2p_split_over_tp = false;       // Megatron's scatter-gather of pipeline transfers
+  bool blocking_p2p = false;            // transfers wait (nanotron)
   // What `selective` means: modules recomputed, or every second matmul (per-op SAC).
   std::uint32_t selective_modules = 0;
   bool selective_per_op = false;
@@ -84,20 +90,21 @@ struct Framework {
   std::string_view newest_version;
   std::vector<int> zero_stages;
   bool tensor, sequence, pipeline, interleaved, context, ulysses, expert;
-  bool uneven_stages;                  // layers need not divide evenly over stages
+  bool uneven_stages;  // layers need not divide evenly over stages
   bool zero_bubble, offload_optimizer, offload_params, offload_activations;
-  bool hybrid_shard;                   // zero_group smaller than all ranks
+  bool hybrid_shard;  // zero_group smaller than all ranks
   int default_zero;
-  bool default_sp;                     // under tp > 1
-  bool ring;                           // context parallelism by ring or gathered keys, not only Ulysses
-  bool expert_tensor;                  // experts may be cut by etp
-  bool experts_follow_tensor;          // etp left out means tp where ep * tp fits, else 1
-  std::uint8_t schedules;              // bits of Schedule that it runs where asked
+  bool default_sp;             // under tp > 1
+  bool ring;                   // context parallelism by ring or gathered keys, not only Ulysses
+  bool expert_tensor;          // experts may be cut by etp
+  bool experts_follow_tensor;  // etp left out means tp where ep * tp fits, else 1
+  std::uint8_t schedules;      // bits of Schedule that it runs where asked
   Conventions (*conventions)(const Training&, const Model&);
-  // Layers of each stage (pp * vpp entries in order of the model, chunk-major as the model runs), or
-  // empty where this framework cannot split so.
+  // Layers of each stage (pp * vpp entries in order of the model, chunk-major as the model runs),
+  // or empty where this framework cannot split so.
   std::vector<int> (*split)(const Model&, int pp, int vpp);
-  // Sets what the spec left open in `training` (dtypes, loss, optimizer_impl) to the framework's own.
+  // Sets what the spec left open in `training` (dtypes, loss, optimizer_impl) to the framework's
+  // own.
 };
 
 const Framework& FrameworkOf(FrameworkId id);

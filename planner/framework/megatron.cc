@@ -39,8 +39,8 @@ Conventions MegatronConventions(const Training& training, const Model&) {
   // the launch-bound A100 runs of Megatron-DeepSpeed, about a third of it with current
   // Megatron-Core.
   c.layer_floor_seconds = local ? 0.75e-3 : 0.30e-3;
-  // Ranks that launch one by one meet late at every all-reduce: 0.15 ms each in the Megatron-DeepSpeed
-  // runs of BLOOM and vTrain.
+  // Ranks that launch one by one meet late at every all-reduce: 0.15 ms each in the
+  // Megatron-DeepSpeed runs of BLOOM and vTrain.
   c.tensor_collective_seconds = local ? 0.15e-3 : 0;
   c.tensor_backward_overlap = !local;
   c.fixed_step_seconds = 10e-3;

@@ -8,28 +8,76 @@
 
 namespace shardplan {
 
-enum class FrameworkId : std::uint8_t { kMegatron, kTorchtitan, kFsdp, kDeepspeed, kDdp, kHf, kNanotron, kColossalai, kNative };
-enum class Precision : std::uint8_t { kBf16Mixed, kFp16Mixed, kBf16True, kFp16True, kFp32, kTf32, kFp8, kMxfp8, kNvfp4 };
-enum class Optimizer : std::uint8_t { kAdamW, kAdam, kSgd, kSgdMomentum, kAdafactor, kLamb, kLion, kMuon, kAdamW8bit };
+enum class FrameworkId : std::uint8_t {
+  kMegatron,
+  kTorchtitan,
+  kFsdp,
+  kDeepspeed,
+  kDdp,
+  kHf,
+  kNanotron,
+  kColossalai,
+  kNative
+};
+enum class Precision : std::uint8_t {
+  kBf16Mixed,
+  kFp16Mixed,
+  kBf16True,
+  kFp16True,
+  kFp32,
+  kTf32,
+  kFp8,
+  kMxfp8,
+  kNvfp4
+};
+enum class Optimizer : std::uint8_t {
+  kAdamW,
+  kAdam,
+  kSgd,
+  kSgdMomentum,
+  kAdafactor,
+  kLamb,
+  kLion,
+  kMuon,
+  kAdamW8bit
+};
 enum class OptimizerImpl : std::uint8_t { kFused, kForeach, kForLoop, kPaged };
 enum class AttentionImpl : std::uint8_t { kFlash, kSdpa, kEager };
 enum class LossImpl : std::uint8_t { kEager, kVocabParallel, kNative, kTe, kCompiled, kChunked };
-enum class Task : std::uint8_t { kPretrain, kSft, kLora, kQlora, kFreeze, kDpo, kGrpo, kPpo, kDistill };
+enum class Task : std::uint8_t {
+  kPretrain,
+  kSft,
+  kLora,
+  kQlora,
+  kFreeze,
+  kDpo,
+  kGrpo,
+  kPpo,
+  kDistill
+};
 enum class Dtype : std::uint8_t { kFp32, kBf16, kFp16, kFp8, kInt8 };
 enum class MoeDispatcher : std::uint8_t { kAllToAll, kAllGather, kDeepEp };
-enum class Fp8Recipe : std::uint8_t { kDelayed, kCurrent, kTensorwise, kRowwise, kRowwiseWithGwHp, kBlockwise, kMx };
+enum class Fp8Recipe : std::uint8_t {
+  kDelayed,
+  kCurrent,
+  kTensorwise,
+  kRowwise,
+  kRowwiseWithGwHp,
+  kBlockwise,
+  kMx
+};
 
 struct Training {
   FrameworkId framework = FrameworkId::kMegatron;
-  std::string framework_version;             // resolved: never empty
-  int seq_length = 0;                        // tokens
-  std::int64_t global_batch_size = 0;        // sequences per optimizer step
-  double tokens = 0;                         // of the whole run; 0: not said
+  std::string framework_version;       // resolved: never empty
+  int seq_length = 0;                  // tokens
+  std::int64_t global_batch_size = 0;  // sequences per optimizer step
+  double tokens = 0;                   // of the whole run; 0: not said
   Precision precision = Precision::kBf16Mixed;
   Fp8Recipe fp8_recipe = Fp8Recipe::kDelayed;
   bool fp8_params = false, fp8_all_gather = false;
-  Dtype gradient_dtype = Dtype::kFp32;       // of the gradients that are kept
-  Dtype reduce_dtype = Dtype::kFp32;         // of the data-parallel reduction
+  Dtype gradient_dtype = Dtype::kFp32;  // of the gradients that are kept
+  Dtype reduce_dtype = Dtype::kFp32;    // of the data-parallel reduction
   Dtype optimizer_state_dtype = Dtype::kFp32;
   Optimizer optimizer = Optimizer::kAdamW;
   OptimizerImpl optimizer_impl = OptimizerImpl::kFused;
@@ -39,9 +87,9 @@ struct Training {
   bool keep_logits = false;
   double dropout = 0;
   Task task = Task::kPretrain;
-  double moe_capacity_factor = 0;            // 0: dropless
+  double moe_capacity_factor = 0;  // 0: dropless
   MoeDispatcher moe_dispatcher = MoeDispatcher::kAllToAll;
-  double moe_imbalance = 1.0;                // the fullest rank's tokens over the mean; 1: balanced
+  double moe_imbalance = 1.0;  // the fullest rank's tokens over the mean; 1: balanced
   bool compile = false, cuda_graphs = false;
   bool expandable_segments = false;
   bool vocab_parallel = true;

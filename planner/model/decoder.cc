@@ -53,7 +53,8 @@ Op Norm(const DecoderShape& s, const char* name, double consumers) {
                       .elements = h,
                       .type = Elements::kResidual,
                       .kernels = kMegatronStyle | kCompiled});
-  op.saved.push_back({.what = "norm output", .elements = h, .type = Elements::kInput, .kernels = kMegatronStyle});
+  op.saved.push_back(
+      {.what = "norm output", .elements = h, .type = Elements::kInput, .kernels = kMegatronStyle});
   // Nanotron's column-parallel products keep their all-gathered input.
   op.saved.push_back(
       {.what = "gathered input", .elements = h, .cut = Cut::kGathered, .kernels = kNanotron});
@@ -265,7 +266,11 @@ void KeepActivation(const DecoderShape& s, double width, Cut cut, double copies,
     keep("gate, activated gate, up, product", 4, kTorchUnfused | kAutocast | kNanotron);
     keep("gate, up", 2, kCompiled);
     keep("gate, up", 2, kTransformerEngine | kMegatronLocal | kNative);
-    op.saved.push_back({.what = "gated product", .elements = width * copies, .type = Elements::kInput, .cut = cut, .kernels = kTransformerEngine | kMegatronLocal | kNative});
+    op.saved.push_back({.what = "gated product",
+                        .elements = width * copies,
+                        .type = Elements::kInput,
+                        .cut = cut,
+                        .kernels = kTransformerEngine | kMegatronLocal | kNative});
   } else if (s.activation == Activation::kUnfusedGelu || s.activation == Activation::kSquaredRelu) {
     const double eager = s.activation == Activation::kUnfusedGelu ? 6 : 3;
     keep("activation's elementwise chain", eager, kEager | kTitan | kAutocast);
@@ -447,26 +452,6 @@ Block MtpModule(const DecoderShape& s) {
   return block;
 }
 
-double ActiveParameters(const Block& block, double experts, double top_k) {
-  double sum = 0;
-  for (const Op& op : block.ops)
-    sum += (op.weights + op.vectors) * (op.kind == OpKind::kGroupedGemm ? top_k / experts : 1);
-  return sum;
-}
-
-double ForwardFlopsPerToken(const Block& block, double sequence) {
-  double sum = 0;
-  for (const Op& op : block.ops) {
-    const double copies = op.routed > 0 ? op.routed : 1;
-    if (op.kind == OpKind::kGemm || op.kind == OpKind::kGroupedGemm)
-      sum += 2 * op.n * op.k * copies;
-    if (op.kind == OpKind::kAttention) {
-      const double keys = op.window > 0 ? std::min(op.window, sequence) : sequence;
-      sum += 2 * op.heads * (op.qk_dim + op.v_dim) * keys;
-    }
-  }
-  return sum;
-}
 }  // namespace
 
 Model BuildDecoder(const DecoderShape& s) {
@@ -505,36 +490,5 @@ Model BuildDecoder(const DecoderShape& s) {
   model.head = Head(s);
   for (int i = 0; i < s.mtp_layers; ++i) model.mtp.push_back(MtpModule(s));
   return model;
-}
-
-double CountParameters(const Block& block) {
-  double sum = 0;
-  for (const Op& op : block.ops) sum += op.weights + op.vectors;
-  return sum;
-}
-
-ParameterCount CountParameters(const Model& model) {
-  ParameterCount count;
-  count.embedding = CountParameters(model.embedding);
-  count.total = count.embedding + CountParameters(model.head);
-  count.active = count.total;
-  for (int block : model.layers) {
-    const Block& layer = model.blocks[static_cast<std::size_t>(block)];
-    count.total += CountParameters(layer);
-    count.active += ActiveParameters(layer, model.facts.experts, model.facts.experts_per_token);
-  }
-  for (const Block& module : model.mtp) count.mtp += CountParameters(module);
-  return count;
-}
-
-double ModelFlopsPerToken(const Model& model, double sequence) {
-  double forward =
-      ForwardFlopsPerToken(model.head, sequence) + ForwardFlopsPerToken(model.embedding, sequence);
-  for (int block : model.layers)
-    forward += ForwardFlopsPerToken(model.blocks[static_cast<std::size_t>(block)], sequence);
-  // An MTP module computes its layer and the shared head.
-  for (const Block& module : model.mtp)
-    forward += ForwardFlopsPerToken(module, sequence) + ForwardFlopsPerToken(model.head, sequence);
-  return 3 * forward;
 }
 }  // namespace shardplan

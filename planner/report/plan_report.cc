@@ -103,8 +103,19 @@ std::string RejectedTable(const SearchResult& result, const std::vector<Reason>&
   return table.Empty() ? "" : table.Print(look);
 }
 
+// How much of the domain was gone through.
+std::string CoveredText(const SearchResult& result, const Look& look) {
+  const std::string plans = FormatCount(result.covered) + " plans";
+  if (result.complete) return plans + " covered";
+  return Colored("stopped early", Tone::kWarning, look) + " among " + plans;
+}
+
 std::string WhyNothingFits(const Subject& subject, const SearchResult& result,
                            const NothingFits& instead, const Look& look) {
+  if (!result.complete)
+    return fmt::format("{} in {}; {} evaluated, and none that fits found so far\n",
+                       CoveredText(result, look), FormatSeconds({result.seconds}),
+                       FormatCount(result.evaluated));
   std::string text =
       fmt::format("{}: {} considered in {}\n", Colored("no plan fits", Tone::kBad, look),
                   FormatCount(result.covered), FormatSeconds({result.seconds}));
@@ -115,7 +126,7 @@ std::string WhyNothingFits(const Subject& subject, const SearchResult& result,
             AvailableText(closest, subject.memory_reserve) + "\n" +
             NearestTable(result.nearest, look);
   } else {
-    text += result.complete ? "no plan obeys all rules\n" : "";
+    text += "no plan obeys all rules\n";
   }
   text += RejectedTable(result, instead.reasons, look);
   if (instead.hints.empty() && judged) text += "  nothing that was tried instead fits either\n";
@@ -128,16 +139,14 @@ std::string WhyNothingFits(const Subject& subject, const SearchResult& result,
 std::string PlanReport(const Subject& subject, const SearchResult& result,
                        const SearchOptions& options, const NothingFits& instead, const Look& look) {
   std::string text = Headline(subject);
-  if (!result.complete)
-    text += Colored("stopped early: the best so far, not of all\n", Tone::kWarning, look);
   if (result.plans.empty()) return text + WhyNothingFits(subject, result, instead, look);
-  text += fmt::format(
-      "{} plans covered in {}; {} evaluated, {} of them fit; best {} of {} kept{}\n",
-      FormatCount(result.covered), FormatSeconds({result.seconds}), FormatCount(result.evaluated),
-      FormatCount(result.fitting), result.plans.size(), options.keep,
-      options.objective == Objective::kThroughput
-          ? ""
-          : fmt::format(", by {}", Name(options.objective)));
+  text += fmt::format("{} in {}; {} evaluated, {} of them fit; best {} of {} kept{}\n",
+                      CoveredText(result, look), FormatSeconds({result.seconds}),
+                      FormatCount(result.evaluated), FormatCount(result.fitting),
+                      result.plans.size(), options.keep,
+                      options.objective == Objective::kThroughput
+                          ? ""
+                          : fmt::format(", by {}", Name(options.objective)));
   text += RankedTable(result.plans, look);
   const Evaluation& best = result.plans.front().evaluation;
   text += fmt::format("memory: what nvidia-smi shows on the fullest GPU, of {}\n",

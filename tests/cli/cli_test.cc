@@ -14,7 +14,7 @@ using testing::kSpec;
 using testing::kTooLarge;
 using ::testing::Not;
 using testing::Outcome;
-using testing::Run;
+using testing::RunProgram;
 using ::testing::StartsWith;
 using Json = nlohmann::json;
 
@@ -25,7 +25,7 @@ class Cli : public ::testing::Test {
 };
 
 TEST_F(Cli, PlanRanksPlansOnStandardOutputAlone) {
-  const Outcome run = Run("plan " + spec_ + " --keep 3");
+  const Outcome run = RunProgram("plan " + spec_ + " --keep 3");
   EXPECT_EQ(run.code, 0);
   EXPECT_THAT(run.err, IsEmpty());
   EXPECT_THAT(run.out, HasSubstr("\n rank "));
@@ -36,7 +36,7 @@ TEST_F(Cli, PlanRanksPlansOnStandardOutputAlone) {
 }
 
 TEST_F(Cli, PlanAsJson) {
-  const Outcome run = Run("plan " + spec_ + " -o json --keep 2 --threads 1");
+  const Outcome run = RunProgram("plan " + spec_ + " -o json --keep 2 --threads 1");
   EXPECT_EQ(run.code, 0);
   const Json json = Json::parse(run.out);
   EXPECT_EQ(json["schema"], "shardplan/v1");
@@ -48,13 +48,13 @@ TEST_F(Cli, PlanAsJson) {
 
 // The numbers of a plan are the same whoever shows them.
 TEST_F(Cli, CheckSaysWhatPlanSaid) {
-  const Json best = Json::parse(Run("plan " + spec_ + " -o json --keep 1").out)["plans"][0];
+  const Json best = Json::parse(RunProgram("plan " + spec_ + " -o json --keep 1").out)["plans"][0];
   std::string sets;
   for (const char* key : {"tp", "pp", "vpp", "cp", "dp", "zero_stage", "micro_batch_size"})
     sets += std::string(" --set plan.") + key + "=" + best["plan"][key].dump();
   for (const char* key : {"schedule", "recompute", "offload"})
     sets += std::string(" --set plan.") + key + "=" + best["plan"][key].get<std::string>();
-  const Outcome run = Run("check " + spec_ + " -o json" + sets);
+  const Outcome run = RunProgram("check " + spec_ + " -o json" + sets);
   EXPECT_EQ(run.code, 0) << run.err;
   const Json check = Json::parse(run.out);
   EXPECT_EQ(check["plan"], best["plan"]);
@@ -64,14 +64,14 @@ TEST_F(Cli, CheckSaysWhatPlanSaid) {
 }
 
 TEST_F(Cli, SpecFromStandardInput) {
-  const Outcome piped = Run("check - -o json", kSpec);
+  const Outcome piped = RunProgram("check - -o json", kSpec);
   EXPECT_EQ(piped.code, 0) << piped.err;
-  const Json from_file = Json::parse(Run("check " + spec_ + " -o json").out);
+  const Json from_file = Json::parse(RunProgram("check " + spec_ + " -o json").out);
   EXPECT_EQ(Json::parse(piped.out)["memory"], from_file["memory"]);
 }
 
 TEST_F(Cli, SetOverridesKeysAndComesAnywhere) {
-  const Outcome run = Run("check --set plan.tp=2 " + spec_ + " --set plan.pp=2 -o json");
+  const Outcome run = RunProgram("check --set plan.tp=2 " + spec_ + " --set plan.pp=2 -o json");
   EXPECT_EQ(run.code, 0) << run.err;
   const Json plan = Json::parse(run.out)["plan"];
   EXPECT_EQ(plan["tp"], 2);
@@ -80,34 +80,34 @@ TEST_F(Cli, SetOverridesKeysAndComesAnywhere) {
 }
 
 TEST_F(Cli, IllegalPlanExitsWithThreeAndHasNoMemory) {
-  const Outcome run = Run("check " + spec_ + " --set plan.tp=3 -o json");
+  const Outcome run = RunProgram("check " + spec_ + " --set plan.tp=3 -o json");
   EXPECT_EQ(run.code, 3);
   const Json json = Json::parse(run.out);
   EXPECT_EQ(json["verdict"], "illegal");
   EXPECT_FALSE(json["reasons"].empty());
   EXPECT_FALSE(json.contains("memory"));
   EXPECT_FALSE(json.contains("time"));
-  EXPECT_THAT(Run("check " + spec_ + " --set plan.tp=3").out, HasSubstr("verdict: illegal"));
+  EXPECT_THAT(RunProgram("check " + spec_ + " --set plan.tp=3").out, HasSubstr("verdict: illegal"));
 }
 
 TEST_F(Cli, NothingThatFitsExitsWithThreeAndSaysWhy) {
-  const Outcome run = Run("plan -", kTooLarge);
+  const Outcome run = RunProgram("plan -", kTooLarge);
   EXPECT_EQ(run.code, 3);
   EXPECT_THAT(run.err, IsEmpty());
   EXPECT_THAT(run.out, HasSubstr("no plan fits"));
   EXPECT_THAT(run.out, HasSubstr("the closest plans"));
-  const Json json = Json::parse(Run("plan - -o json", kTooLarge).out);
+  const Json json = Json::parse(RunProgram("plan - -o json", kTooLarge).out);
   EXPECT_TRUE(json["plans"].empty());
   EXPECT_FALSE(json["nearest"].empty());
   EXPECT_GT(json["searched"]["rejected"]["memory"], 0);
 
-  const Outcome check = Run("check - -o json", kTooLarge);
+  const Outcome check = RunProgram("check - -o json", kTooLarge);
   EXPECT_EQ(check.code, 3);
   EXPECT_EQ(Json::parse(check.out)["verdict"], "oom");
 }
 
 TEST_F(Cli, ModelCountsParametersFromAModelSectionAlone) {
-  const Outcome run = Run("model - -o json", "model: {preset: llama-3-70b}\n");
+  const Outcome run = RunProgram("model - -o json", "model: {preset: llama-3-70b}\n");
   EXPECT_EQ(run.code, 0) << run.err;
   const Json json = Json::parse(run.out);
   EXPECT_EQ(json["parameters"], 70553706496);
@@ -116,8 +116,8 @@ TEST_F(Cli, ModelCountsParametersFromAModelSectionAlone) {
 
 TEST_F(Cli, CollectivesEchoBytes) {
   const Outcome run =
-      Run("collectives - --op all_reduce --ranks 8 --sizes 1KiB,1048576,1000 -o json",
-          "cluster: {preset: dgx-h100}\n");
+      RunProgram("collectives - --op all_reduce --ranks 8 --sizes 1KiB,1048576,1000 -o json",
+                 "cluster: {preset: dgx-h100}\n");
   EXPECT_EQ(run.code, 0) << run.err;
   const Json rows = Json::parse(run.out)["collectives"];
   ASSERT_EQ(rows.size(), 3u);
@@ -128,27 +128,27 @@ TEST_F(Cli, CollectivesEchoBytes) {
 }
 
 TEST_F(Cli, YamlSaysWhatJsonSays) {
-  const std::string yaml = Run("check " + spec_ + " -o yaml").out;
+  const std::string yaml = RunProgram("check " + spec_ + " -o yaml").out;
   EXPECT_THAT(yaml, StartsWith("schema: \"shardplan/v1\"\n"));
   EXPECT_THAT(yaml, HasSubstr("\nverdict: \"fits\"\n"));
   EXPECT_THAT(yaml, HasSubstr("\n  tp: 1\n"));
-  const Json json = Json::parse(Run("check " + spec_ + " -o json").out);
+  const Json json = Json::parse(RunProgram("check " + spec_ + " -o json").out);
   EXPECT_THAT(yaml, HasSubstr("\n  step_seconds: " + json["time"]["step_seconds"].dump() + "\n"));
 }
 
 TEST_F(Cli, ListsShowTheCatalogue) {
   for (const char* kind : {"gpus", "links", "clusters", "models", "specs", "frameworks"}) {
-    const Outcome run = Run(std::string("list ") + kind + " -o json");
+    const Outcome run = RunProgram(std::string("list ") + kind + " -o json");
     EXPECT_EQ(run.code, 0) << kind << ": " << run.err;
     const Json json = Json::parse(run.out);
     EXPECT_FALSE(json[kind].empty()) << kind;
-    EXPECT_EQ(Run(std::string("list ") + kind).code, 0);
+    EXPECT_EQ(RunProgram(std::string("list ") + kind).code, 0);
   }
 }
 
 TEST_F(Cli, BenchPrintsASignatureThatStays) {
   const auto signature = [&](const std::string& options) {
-    const Outcome run = Run("bench " + spec_ + " --repeat 1 -o json " + options);
+    const Outcome run = RunProgram("bench " + spec_ + " --repeat 1 -o json " + options);
     EXPECT_EQ(run.code, 0) << run.err;
     return Json::parse(run.out)["bench"][0]["signature"].get<std::string>();
   };
@@ -156,7 +156,7 @@ TEST_F(Cli, BenchPrintsASignatureThatStays) {
 }
 
 TEST_F(Cli, CompletionIsAScript) {
-  const Outcome run = Run("completion bash");
+  const Outcome run = RunProgram("completion bash");
   EXPECT_EQ(run.code, 0);
   EXPECT_THAT(run.out, HasSubstr("plan) words=\"--help --set --output --keep --threads\" ;;"));
   const std::string path = FileWith("completion", run.out);
@@ -166,9 +166,10 @@ TEST_F(Cli, CompletionIsAScript) {
 
 TEST_F(Cli, OutputIsPlainWhereTheLocaleOrNoColorSaysSo) {
   const std::string bars = "█";
-  EXPECT_THAT(Run("check " + spec_, "", "LC_ALL=C.UTF-8 NO_COLOR=").out, HasSubstr(bars));
-  EXPECT_THAT(Run("check " + spec_, "", "LC_ALL=C.UTF-8 NO_COLOR=1").out, Not(HasSubstr(bars)));
-  EXPECT_THAT(Run("check " + spec_, "", "LC_ALL=C NO_COLOR=").out, Not(HasSubstr(bars)));
+  EXPECT_THAT(RunProgram("check " + spec_, "", "LC_ALL=C.UTF-8 NO_COLOR=").out, HasSubstr(bars));
+  EXPECT_THAT(RunProgram("check " + spec_, "", "LC_ALL=C.UTF-8 NO_COLOR=1").out,
+              Not(HasSubstr(bars)));
+  EXPECT_THAT(RunProgram("check " + spec_, "", "LC_ALL=C NO_COLOR=").out, Not(HasSubstr(bars)));
 }
 
 TEST_F(Cli, WriteErrorsAreErrors) {

@@ -34,8 +34,8 @@ inline std::string FileWith(const std::string& name, const std::string& text) {
 }
 
 // `arguments` are the shell's words; `around` may set variables in front of the program.
-inline Outcome Run(const std::string& arguments, const std::string& input = "",
-                   const std::string& around = "") {
+inline Outcome RunProgram(const std::string& arguments, const std::string& input = "",
+                          const std::string& around = "") {
   const std::string in = FileWith("in", input), out = PathOf("out"), err = PathOf("err");
   const std::string command = around + " '" SHARDPLAN_BINARY "' " + arguments + " <'" + in +
                               "' >'" + out + "' 2>'" + err + "'";

@@ -13,7 +13,7 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using testing::kSpec;
 using testing::Outcome;
-using testing::Run;
+using testing::RunProgram;
 using ::testing::StartsWith;
 
 struct Mistake {
@@ -28,7 +28,7 @@ TEST_P(Usage, MistakesGetOneSentence) {
   std::string arguments = GetParam().arguments;
   if (const std::size_t at = arguments.find("SPEC"); at != std::string::npos)
     arguments.replace(at, 4, spec);
-  const Outcome run = Run(arguments);
+  const Outcome run = RunProgram(arguments);
   unlink(spec.c_str());
   EXPECT_EQ(run.code, 2);
   EXPECT_THAT(run.out, IsEmpty());
@@ -83,7 +83,7 @@ INSTANTIATE_TEST_SUITE_P(
         Mistake{"plan no-such-file.yaml", "no-such-file.yaml: no such file"}));
 
 TEST(UsageOfOps, NamesTheNearestAndAll) {
-  const Outcome run = Run("collectives - --op allreduce --ranks 8");
+  const Outcome run = RunProgram("collectives - --op allreduce --ranks 8");
   EXPECT_EQ(run.code, 2);
   EXPECT_EQ(run.err, std::string("shardplan: collectives: --op: there is no collective "
                                  "'allreduce': did you mean all_reduce? it takes ") +
@@ -91,7 +91,8 @@ TEST(UsageOfOps, NamesTheNearestAndAll) {
 }
 
 TEST(UsageOfSpecs, PointsAtTheKeyOfABadSpec) {
-  const Outcome run = Run("plan -", "model: {preset: llama-3-8b}\nclutser: {gpu: h100-sxm-80gb}\n");
+  const Outcome run =
+      RunProgram("plan -", "model: {preset: llama-3-8b}\nclutser: {gpu: h100-sxm-80gb}\n");
   EXPECT_EQ(run.code, 2);
   EXPECT_THAT(run.out, IsEmpty());
   EXPECT_THAT(run.err, HasSubstr(":2:1:"));
@@ -102,34 +103,34 @@ TEST(Help, FitsOneScreen) {
   const auto lines = [](const std::string& text) {
     return std::count(text.begin(), text.end(), '\n');
   };
-  const Outcome all = Run("--help");
+  const Outcome all = RunProgram("--help");
   EXPECT_EQ(all.code, 0);
   EXPECT_THAT(all.out, StartsWith("usage: shardplan COMMAND [SPEC] [--option=value ...]\n"));
   EXPECT_LE(lines(all.out), 24);
-  EXPECT_EQ(Run("help").out, all.out);
+  EXPECT_EQ(RunProgram("help").out, all.out);
   for (const char* command :
        {"plan", "check", "model", "collectives", "list", "bench", "completion", "version"}) {
     EXPECT_THAT(all.out, HasSubstr(std::string("\n  ") + command));
-    const Outcome help = Run(std::string(command) + " --help");
+    const Outcome help = RunProgram(std::string(command) + " --help");
     EXPECT_EQ(help.code, 0) << command;
     EXPECT_THAT(help.err, IsEmpty()) << command;
     EXPECT_LE(lines(help.out), 24) << command;
-    EXPECT_EQ(Run(std::string("help ") + command).out, help.out) << command;
+    EXPECT_EQ(RunProgram(std::string("help ") + command).out, help.out) << command;
   }
 }
 
 TEST(Help, OfNothingGoesToStandardError) {
-  const Outcome run = Run("");
+  const Outcome run = RunProgram("");
   EXPECT_EQ(run.code, 2);
   EXPECT_THAT(run.out, IsEmpty());
   EXPECT_THAT(run.err, StartsWith("usage: "));
 }
 
 TEST(Version, IsOneLine) {
-  const Outcome run = Run("version");
+  const Outcome run = RunProgram("version");
   EXPECT_EQ(run.code, 0);
   EXPECT_THAT(run.out, StartsWith("shardplan "));
-  EXPECT_EQ(Run("--version").out, run.out);
+  EXPECT_EQ(RunProgram("--version").out, run.out);
 }
 }  // namespace
 }  // namespace shardplan

@@ -48,12 +48,18 @@ Plan OneGpu(int micro_batch, RecomputeKind recompute) {
 
 double GiB(Bytes bytes) { return bytes.value / (1 << 30); }
 
-// torch.cuda.max_memory_allocated on one H200, PyTorch 2.11, transformers 5.17 (evidence: h200-steps.jsonl).
+// torch.cuda.max_memory_allocated on one H200, PyTorch 2.11, transformers 5.17 (evidence:
+// h200-steps.jsonl).
 TEST(Memory, WalksTinyLlamaToHalfAPercent) {
-  struct Row { Precision precision; RecomputeKind recompute; double measured; };
+  struct Row {
+    Precision precision;
+    RecomputeKind recompute;
+    double measured;
+  };
   const Model model = TinyLlama();
   const Machine machine = H200(1, 1);
-  for (const Row& row : {Row{Precision::kBf16True, RecomputeKind::kNone, 24.387}, Row{Precision::kBf16True, RecomputeKind::kFull, 10.382},
+  for (const Row& row : {Row{Precision::kBf16True, RecomputeKind::kNone, 24.387},
+                         Row{Precision::kBf16True, RecomputeKind::kFull, 10.382},
                          Row{Precision::kBf16Mixed, RecomputeKind::kNone, 35.866}}) {
     const Training training = HfTraining(row.precision);
     const Evaluation e = Evaluate(MakeJob(model, machine, training, {}), OneGpu(4, row.recompute));
@@ -70,7 +76,8 @@ TEST_P(RandomPlans, PartsAddUp) {
   const Model model = GetParam() % 2 ? Llama70b() : Mixtral();
   const Machine machine = DgxH100(8);
   const Training training = Megatron(4096, 512);
-  const Evaluation e = Evaluate(MakeJob(model, machine, training, {}), RandomPlan(random, model, machine, training));
+  const Evaluation e =
+      Evaluate(MakeJob(model, machine, training, {}), RandomPlan(random, model, machine, training));
   Seconds time;
   for (Seconds part : e.step.time) {
     EXPECT_GE(part.value, 0);
@@ -120,7 +127,8 @@ TEST_P(RandomPlans, MoreBandwidthIsNeverSlower) {
   network.scale_out.rate *= 2;
   compute.gpu.bf16 *= 1.5;
   for (const Machine& better : {memory, network, compute})
-    EXPECT_LE(Evaluate(MakeJob(model, better, training, {}), plan).step.Time().value, before.value * (1 + 1e-9));
+    EXPECT_LE(Evaluate(MakeJob(model, better, training, {}), plan).step.Time().value,
+              before.value * (1 + 1e-9));
 }
 
 // Recomputing more never keeps more; sharding more state never takes more memory.
@@ -162,7 +170,8 @@ TEST(Verdict, SaysOomTightAndFitsAsTheMemoryShrinks) {
   EXPECT_EQ(verdict(20).verdict, Verdict::kOom);
   EXPECT_GT(verdict(20).p_oom, 0.99);
   // Between what cannot be avoided and what the allocator would like, it is tight.
-  EXPECT_EQ(verdict(GiB((roomy.step.unavoidable + roomy.peak_device) / 2)).verdict, Verdict::kTight);
+  EXPECT_EQ(verdict(GiB((roomy.step.unavoidable + roomy.peak_device) / 2)).verdict,
+            Verdict::kTight);
 }
 
 TEST(Verdict, NamesTheHostWhenItsMemoryIsShort) {
@@ -173,7 +182,11 @@ TEST(Verdict, NamesTheHostWhenItsMemoryIsShort) {
   training.framework = FrameworkId::kDeepspeed;
   Plan plan;
   plan.placement.dp = 8;
-  plan.policy = {.zero_stage = 3, .zero_group = 0, .offload = Offload::kOptimizerAndParams, .offload_to = OffloadTo::kCpu, .overlap = {}};
+  plan.policy = {.zero_stage = 3,
+                 .zero_group = 0,
+                 .offload = Offload::kOptimizerAndParams,
+                 .offload_to = OffloadTo::kCpu,
+                 .overlap = {}};
   plan.sharding.recompute.kind = RecomputeKind::kFull;
   const Evaluation e = Evaluate(MakeJob(model, machine, training, {}), plan);
   EXPECT_EQ(e.verdict, Verdict::kOom);

@@ -14,23 +14,32 @@ Seconds Least(Schedule schedule, const std::vector<StageTimes>& stages, int vpp,
   Seconds longest;
   for (std::size_t s = 0; s < stages.size(); ++s) {
     Seconds before, after;
-    for (std::size_t i = 0; i < stages.size(); ++i) (i < s ? before : i > s ? after : longest) += i == s ? Seconds{} : stages[i].forward + stages[i].backward;
-    longest = Max(longest, LeastPipelineTime(schedule, stages[s], before, after, static_cast<int>(stages.size() - 1 - s), vpp, microbatches));
+    for (std::size_t i = 0; i < stages.size(); ++i)
+      (i < s   ? before
+       : i > s ? after
+               : longest) += i == s ? Seconds{} : stages[i].forward + stages[i].backward;
+    longest =
+        Max(longest, LeastPipelineTime(schedule, stages[s], before, after,
+                                       static_cast<int>(stages.size() - 1 - s), vpp, microbatches));
   }
   return longest;
 }
 
-// Megatron (arXiv 2104.04473): m + p - 1 passes for 1F1B and GPipe, m + (p - 1) / v when interleaved.
+// Megatron (arXiv 2104.04473): m + p - 1 passes for 1F1B and GPipe, m + (p - 1) / v when
+// interleaved.
 TEST(Pipeline, EvenStagesTakeTheTextbookTime) {
   for (int p : {2, 4, 8})
     for (int m : {8, 16, 64}) {
       const std::vector<StageTimes> stages(static_cast<std::size_t>(p), kEven);
       for (Schedule schedule : {Schedule::k1F1B, Schedule::kGpipe}) {
-        EXPECT_NEAR(SimulatePipeline(schedule, stages, {}, 1, m).value, 3.0 * (m + p - 1), 1e-9) << p << ' ' << m;
+        EXPECT_NEAR(SimulatePipeline(schedule, stages, {}, 1, m).value, 3.0 * (m + p - 1), 1e-9)
+            << p << ' ' << m;
         EXPECT_NEAR(Least(schedule, stages, 1, m).value, 3.0 * (m + p - 1), 1e-9) << p << ' ' << m;
       }
       for (int v : {2, 4}) {
-        EXPECT_NEAR(SimulatePipeline(Schedule::kInterleaved, stages, {}, v, m).value, 3.0 * (m + double(p - 1) / v), 1e-9) << p << ' ' << m << ' ' << v;
+        EXPECT_NEAR(SimulatePipeline(Schedule::kInterleaved, stages, {}, v, m).value,
+                    3.0 * (m + double(p - 1) / v), 1e-9)
+            << p << ' ' << m << ' ' << v;
       }
     }
 }
@@ -44,9 +53,11 @@ TEST(Pipeline, LeastIsNeverAboveWhatIsPlayedOut) {
     for (int s = 0; s < p; ++s) stages.push_back({{time(random)}, {time(random)}});
     for (Schedule schedule : {Schedule::k1F1B, Schedule::kGpipe, Schedule::kInterleaved}) {
       // Interleaving wants whole groups; what a rest costs is extended, not played.
-      const int v = schedule == Schedule::kInterleaved ? 2 : 1, batches = v > 1 ? (m + p - 1) / p * p : m;
+      const int v = schedule == Schedule::kInterleaved ? 2 : 1,
+                batches = v > 1 ? (m + p - 1) / p * p : m;
       if (batches > 4 * p) continue;
-      EXPECT_LE(Least(schedule, stages, v, batches).value, SimulatePipeline(schedule, stages, {}, v, batches).value * (1 + 1e-12))
+      EXPECT_LE(Least(schedule, stages, v, batches).value,
+                SimulatePipeline(schedule, stages, {}, v, batches).value * (1 + 1e-12))
           << "seed " << seed << " schedule " << static_cast<int>(schedule);
     }
   }
@@ -54,7 +65,8 @@ TEST(Pipeline, LeastIsNeverAboveWhatIsPlayedOut) {
 
 TEST(Pipeline, TransfersOnlyAddTime) {
   const std::vector<StageTimes> stages(4, kEven);
-  EXPECT_GT(SimulatePipeline(Schedule::k1F1B, stages, {0.1}, 1, 8), SimulatePipeline(Schedule::k1F1B, stages, {}, 1, 8));
+  EXPECT_GT(SimulatePipeline(Schedule::k1F1B, stages, {0.1}, 1, 8),
+            SimulatePipeline(Schedule::k1F1B, stages, {}, 1, 8));
 }
 
 TEST(InFlight, FollowsTheSchedule) {

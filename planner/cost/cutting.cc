@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "planner/cost/cutting.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace shardplan {
+namespace {
+
+Number NumberOf(Precision precision) {
+  switch (precision) {
+    case Precision::kFp32:
+      return Number::kFp32;
+    case Precision::kTf32:
+      return Number::kTf32;
+    case Precision::kFp16Mixed:
+    case Precision::kFp16True:
+      return Number::kFp16;
+    case Precision::kFp8:
+    case Precision::kMxfp8:
+      return Number::kFp8;
+    case Precision::kNvfp4:
+      return Number::kFp4;
+    default:
+      return Number::kBf16;
+  }
+}
+
+std::uint8_t AttentionBit(AttentionImpl impl) {
+  return impl == AttentionImpl::kFlash  ? kFlash
+         : impl == AttentionImpl::kSdpa ? kSdpa
+                                        : kEagerScores;
+}
+}  // namespace
+
+Cutting::Cutting(const Job& job, const Sharding& sharding)
+    : job_(job),
+      model_(*job.model),
+      machine_(*job.machine),
+      training_(*job.training),
+      conventions_(job.conventions),
+      sharding_(sharding) {
+  sequence_split_ = sharding.sp ? sharding.tp : 1;
+  tokens_ = double(sharding.micro_batch_size) * training_.seq_length / sharding.cp;
+  keys_ = training_.seq_length;
+  number_ = NumberOf(training_.precision);
+  const double multiple =
+      double(conventions_.vocab_multiple) * (conventions_.vocab_parallel ? sharding.tp : 1);
+  padded_vocab_ =
+      model_.facts.vocab_size > 0 ? std::ceil(model_.facts.vocab_size / multiple) * multiple : 0;
+  vocab_split_ = conventions_.vocab_parallel ? sharding.tp : 1;
+}
+
+Bytes Cutting::Checkpoint() const {
+  const double split = conventions_.checkpoint_sequence_sharded ? sequence_split_ : 1;
+  return {conventions_.residual_bytes * model_.facts.hidden_size * tokens_ / split};
+}
+
+double Cutting::Split(Cut cut) const {
+  switch (cut) {
+    case Cut::kWhole:
+    case Cut::kGathered:
+      return 1;
+    case Cut::kTensor:
+      return sharding_.tp;
+    case Cut::kSequence:
+      return sequence_split_;
+    case Cut::kKv:
+      return std::min(sharding_.tp, std::max(1, model_.facts.kv_heads));
+    case Cut::kExpert:
+      return sequence_split_ / training_.moe_imbalance;
+    case Cut::kRouted:
+      return sequence_split_ / (sharding_.etp * training_.moe_imbalance);
+  }
+  return 1;
+}
+
+double Cutting::ElementBytes(Elements type) const {
+  switch (type) {
+    case Elements::kCompute:
+      return conventions_.compute_bytes;
+    case Elements::kResidual:
+      return conventions_.residual_bytes;
+    case Elements::kInput:
+      return IsNarrow() && conventions_.kernels == kTransformerEngine ? 1
+                                                                      : conventions_.compute_bytes;
+    case Elements::kFloat32:
+      return 4;
+    case Elements::kByte:
+      return 1;
+  }
+  return 2;
+}
+
+double Cutting::SavedBytes(const Op& op) const {
+  double bytes = 0;
+  for (const Saved& saved : op.saved) {
+    if (!(saved.kernels & conventions_.kernels)) continue;
+    if (!(saved.attention & AttentionBit(training_.attention))) continue;
+    if (saved.dropout_only && training_.dropout <= 0) continue;
+    const double scores = saved.per_score > 0 ? saved.per_score * op.heads * Keys(op) : 0;
+    bytes += ElementBytes(saved.type) * (saved.elements + scores) * tokens_ / Split(saved.cut);
+  }
+  return bytes;
+}
+
+double Cutting::OutputBytes(const Op& op) const {
+  if (op.kind == OpKind::kGemm)
+    return conventions_.compute_bytes * op.n * tokens_ /
+           (op.column ? Split(op.weight_cut) : sequence_split_);
+  return SavedBytes(op);
+}
+
+double Cutting::WidestGradient(const Op& op) const {
+  if (op.kind == OpKind::kAttention && training_.attention == AttentionImpl::kEager)
+    return 2 * 4 * op.heads * Keys(op) * tokens_ / sharding_.tp;  // fp32 gradients of the scores
+  if (op.kind == OpKind::kGemm && op.row)
+    return 2 * conventions_.compute_bytes * op.k * tokens_ / sharding_.tp;
+  return 0;
+}
+
+Keep Cutting::KeepOf(const Op& op, const Recompute& recompute, int products) const {
+  std::uint32_t modules = recompute.modules;
+  if (recompute.kind == RecomputeKind::kNone) return Keep::kAll;
+  if (recompute.kind == RecomputeKind::kSelective) {
+    if (conventions_.selective_per_op) {
+      // torchtitan's policy saves attention's output and every second matrix product's.
+      if (op.kind == OpKind::kAttention) return Keep::kAll;
+      if (op.kind == OpKind::kGemm || op.kind == OpKind::kGroupedGemm)
+        return products % 2 == 1 ? Keep::kOutputOnly : Keep::kNothing;
+      if (op.kind == OpKind::kDispatch || op.kind == OpKind::kCombine || op.kind == OpKind::kLoss)
+        return Keep::kAll;
+      return Keep::kNothing;
+    }
+    modules = conventions_.selective_modules;
+  }
+  const auto named = [&](Module module) {
+    return module != Module::kOther && (modules >> static_cast<int>(module) & 1u) != 0;
+  };
+  return named(op.module) || named(op.parent) ? Keep::kNothing : Keep::kAll;
+}
+
+void Cutting::Own(const Op& op, BlockCost& cost) const {
+  const auto share = [&](double parameters, Cut cut) {
+    if (parameters <= 0) return;
+    double mine = parameters;
+    if (cut == Cut::kExpert) {
+      mine /= double(sharding_.ep) * sharding_.etp;
+      cost.expert_parameters += mine;
+      return;
+    }
+    const bool vocabulary =
+        op.kind == OpKind::kEmbedding ||
+        (op.kind == OpKind::kGemm && IsVocabulary(op));
+    if (vocabulary && cut == Cut::kTensor) {
+      mine = parameters / model_.facts.vocab_size * padded_vocab_ / vocab_split_;
+    } else if (cut == Cut::kTensor || cut == Cut::kKv) {
+      mine /= Split(cut);
+    }
+    cost.dense_parameters += mine;
+    if (op.kind == OpKind::kGemm && parameters == op.weights) cost.dense_weights += mine;
+  };
+  share(op.weights, op.weight_cut);
+  share(op.vectors, op.vector_cut);
+}
+}  // namespace shardplan
