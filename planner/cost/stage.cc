@@ -183,13 +183,18 @@ void StageBuilder::Instants(StageLoad& load) const {
                                     placement_.microbatches);
   const Bytes held = saved * in_flight + root_saved * in_flight + shapes +
                      (placement_.pp > 1 ? layers_.boundary * 2 : Bytes{});
-  const bool accumulated = placement_.microbatches > 1;
   const double parameters = std::max(1.0, load.dense_parameters + load.expert_parameters);
   const double head_share =
       last ? (layers_.head.dense_parameters +
               (model_.facts.tied_embeddings ? layers_.embedding.dense_parameters : 0)) /
                  parameters
            : 0;
+
+  // Share of the gradients alive at the loss, and once the backward pass is through. Applied in the
+  // backward, each is freed as it comes: one block's, or the head's, are alive.
+  const bool applied = job_.training->optimizer_in_backward;
+  const double accumulated = placement_.microbatches > 1 && !applied ? 1 : 0;
+  const double all = applied ? Max(unit, root).value / c.gather_bytes / parameters : 1;
 
   // Gathered and reduced units, for policies that shard parameters. FSDP under a pipeline keeps its
   // stage gathered and its gradients whole until the last micro batch.
@@ -212,7 +217,7 @@ void StageBuilder::Instants(StageLoad& load) const {
          .activations = held + at_loss,
          .workspace = {},
          .logits = layers_.logits_forward,
-         .gradients = accumulated ? 1.0 : 0.0,
+         .gradients = accumulated,
          .gathered = gathered(root + unit),
          .reducing = whole_gradients,
          .autocast_copies = true,
@@ -223,7 +228,7 @@ void StageBuilder::Instants(StageLoad& load) const {
          .activations = held + at_loss,
          .workspace = head_gradient,
          .logits = layers_.logits_backward + layers_.logits_kept,
-         .gradients = accumulated ? 1.0 : 0.0,
+         .gradients = accumulated,
          .gathered = gathered(root + unit),
          .reducing = whole_gradients,
          .autocast_copies = !full,
@@ -234,7 +239,7 @@ void StageBuilder::Instants(StageLoad& load) const {
        .activations = held,
        .workspace = workspace,
        .logits = logits_kept,
-       .gradients = accumulated ? 1.0 : head_share,
+       .gradients = std::max(accumulated, head_share),
        .gathered = gathered(root + unit * 2.0),
        .reducing = Max(whole_gradients, unit * reduce_factor),
        .autocast_copies = !full,
@@ -244,7 +249,7 @@ void StageBuilder::Instants(StageLoad& load) const {
        .activations = earlier + root_saved + whole,
        .workspace = workspace,
        .logits = logits_kept,
-       .gradients = 1,
+       .gradients = all,
        .gathered = gathered(root + unit * 2.0),
        .reducing = Max(whole_gradients, unit * reduce_factor),
        .autocast_copies = false,
@@ -253,7 +258,7 @@ void StageBuilder::Instants(StageLoad& load) const {
        .activations = earlier,
        .workspace = {},
        .logits = logits_kept,
-       .gradients = 1,
+       .gradients = all,
        .gathered = {},
        .reducing = Max(whole_gradients, root * reduce_factor),
        .autocast_copies = false,
@@ -262,7 +267,7 @@ void StageBuilder::Instants(StageLoad& load) const {
        .activations = shapes,
        .workspace = {},
        .logits = {},
-       .gradients = 1,
+       .gradients = all,
        .gathered = {},
        .reducing = {},
        .autocast_copies = false,

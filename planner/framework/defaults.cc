@@ -44,8 +44,9 @@ constexpr Row kRows[] = {
 TrainingDefaults DefaultsOf(FrameworkId framework, Precision precision, bool compile) {
   const Row& row = kRows[static_cast<int>(framework)];
   SHARDPLAN_CHECK(row.framework == framework);
-  TrainingDefaults defaults{row.gradients, row.reduction, row.moments,       row.impl,
-                            row.attention, row.loss,      row.vocab_parallel};
+  TrainingDefaults defaults{row.gradients,      row.reduction,           row.moments,
+                            row.impl,           row.attention,           row.loss,
+                            row.vocab_parallel, MoeDispatcher::kAllToAll};
   const auto all = [&](Dtype dtype) {
     defaults.gradient_dtype = defaults.reduce_dtype = defaults.optimizer_state_dtype = dtype;
   };
@@ -71,6 +72,8 @@ TrainingDefaults DefaultsOf(FrameworkId framework, Precision precision, bool com
     default:
       break;
   }
+  // NeMo AutoModel, which is how experts train under FSDP, ships with DeepEP.
+  if (framework == FrameworkId::kFsdp) defaults.moe_dispatcher = MoeDispatcher::kDeepEp;
   // torch.compile of torchtitan covers the loss.
   if (framework == FrameworkId::kTorchtitan && compile) defaults.loss = LossImpl::kCompiled;
   return defaults;

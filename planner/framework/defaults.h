@@ -15,6 +15,7 @@ struct TrainingDefaults {
   AttentionImpl attention = AttentionImpl::kFlash;
   LossImpl loss = LossImpl::kEager;
   bool vocab_parallel = true;
+  MoeDispatcher moe_dispatcher = MoeDispatcher::kAllToAll;
 };
 
 TrainingDefaults DefaultsOf(FrameworkId framework, Precision precision, bool compile);

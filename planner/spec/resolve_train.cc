@@ -113,8 +113,9 @@ Result<Training> ResolveTrain(const SpecText& text) {
   t.dropout = train.dropout();
   if (train.has_task()) t.task = DomainOf<Task>(train.task());
   t.moe_capacity_factor = train.moe().capacity_factor();
-  if (train.moe().has_dispatcher())
-    t.moe_dispatcher = DomainOf<MoeDispatcher>(train.moe().dispatcher());
+  t.moe_dispatcher = train.moe().has_dispatcher()
+                         ? DomainOf<MoeDispatcher>(train.moe().dispatcher())
+                         : defaults.moe_dispatcher;
   if (train.moe().has_imbalance()) t.moe_imbalance = train.moe().imbalance();
   t.cuda_graphs = train.cuda_graphs();
   t.expandable_segments = train.allocator().expandable_segments();

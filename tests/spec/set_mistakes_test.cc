@@ -16,7 +16,8 @@ train: {seq_length: 4096, global_batch_size: 64}
 --set: no value
   plan.tp
   ^^^^^^^
-  write --set key.path=value, as in --set plan.tp=4)", {"plan.tp"}},
+  write --set key.path=value, as in --set plan.tp=4)",
+     {"plan.tp"}},
     {"--set of nothing.",
      R"(
 model: {preset: llama-3-8b}
@@ -27,7 +28,8 @@ train: {seq_length: 4096, global_batch_size: 64}
 --set: plan.tp: found no value
   plan.tp=
           ^
-  expected a value or a list of values)", {"plan.tp="}},
+  expected a value or a list of values)",
+     {"plan.tp="}},
     {"--set without a key.",
      R"(
 model: {preset: llama-3-8b}
@@ -38,7 +40,8 @@ train: {seq_length: 4096, global_batch_size: 64}
 --set: a key is empty
   plan..tp=4
        ^
-  write --set key.path=value, as in --set plan.tp=4)", {"plan..tp=4"}},
+  write --set key.path=value, as in --set plan.tp=4)",
+     {"plan..tp=4"}},
     {"--set of an unknown key.",
      R"(
 model: {preset: llama-3-8b}
@@ -49,7 +52,8 @@ train: {seq_length: 4096, global_batch_size: 64}
 --set: plan.tq: unknown key
   plan.tq=4
        ^^
-  did you mean tp? the keys of plan are tp, sp, pp, vpp, cp, cp_kind, ep, etp, dp, zero_stage, zero_group, micro_batch_size, schedule, stage_layers, recompute, offload, offload_to, overlap)", {"plan.tq=4"}},
+  did you mean tp? the keys of plan are tp, sp, pp, vpp, cp, cp_kind, ep, etp, dp, zero_stage, zero_group, micro_batch_size, schedule, stage_layers, recompute, offload, offload_to, overlap)",
+     {"plan.tq=4"}},
     {"--set below a value.",
      R"(
 model: {preset: llama-3-8b}
@@ -60,7 +64,8 @@ train: {seq_length: 4096, global_batch_size: 64}
 --set: plan.tp: a mapping is not a whole number
   plan.tp.size=4
           ^^^^
-  expected a whole number from 1 to 1000000)", {"plan.tp.size=4"}},
+  expected a whole number from 1 to 1000000)",
+     {"plan.tp.size=4"}},
     {"--set of a wrong value.",
      R"(
 model: {preset: llama-3-8b}
@@ -71,7 +76,8 @@ train: {seq_length: 4096, global_batch_size: 64}
 --set: plan.tp: twelve is not a whole number
   plan.tp=twelve
           ^^^^^^
-  expected a whole number from 1 to 1000000)", {"plan.tp=twelve"}},
+  expected a whole number from 1 to 1000000)",
+     {"plan.tp=twelve"}},
     {"--set of half a list.",
      R"(
 model: {preset: llama-3-8b}
@@ -82,7 +88,8 @@ train: {seq_length: 4096, global_batch_size: 64}
 --set: plan.tp: a [ is never closed
   plan.tp=[1, 2
           ^
-  close it with ])", {"plan.tp=[1, 2"}},
+  close it with ])",
+     {"plan.tp=[1, 2"}},
     {"--set of an unknown GPU.",
      R"(
 model: {preset: llama-3-8b}
@@ -93,7 +100,8 @@ train: {seq_length: 4096, global_batch_size: 64}
 --set: cluster.gpu: unknown name h300
   cluster.gpu=h300
               ^^^^
-  did you mean gb300 or gh200?)", {"cluster.gpu=h300"}},
+  did you mean gb300 or gh200?)",
+     {"cluster.gpu=h300"}},
     {"--set in a section that no one wrote.",
      R"(
 model: {preset: llama-3-8b}
@@ -103,7 +111,8 @@ cluster: {gpu: h100-sxm-80gb}
 --set: train.global_batch_size: missing
   train.seq_length=4096
   ^^^^^
-  give the sequences per optimizer step, as in 1024)", {"train.seq_length=4096"}},
+  give the sequences per optimizer step, as in 1024)",
+     {"train.seq_length=4096"}},
 };
 
 class SetMistake : public testing::TestWithParam<Mistake> {};

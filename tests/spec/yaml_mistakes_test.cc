@@ -6,8 +6,7 @@ namespace shardplan {
 namespace {
 
 const Mistake kMistakes[] = {
-    {"An empty file.",
-     "",
+    {"An empty file.", "",
      R"(
 spec.yaml: empty
   expected a mapping with keys of model, cluster, train, plan, search)"},
@@ -143,8 +142,7 @@ spec.yaml:2:3: plan: the key is empty
   2 |   : 4
     |   ^
   write a key before the colon)"},
-    {"A tab.",
-     "plan:\n\ttp: 4\n",
+    {"A tab.", "plan:\n\ttp: 4\n",
      R"(
 spec.yaml:2:4: a tab stands in the indentation
   2 |  tp: 4
@@ -242,16 +240,21 @@ spec.yaml:2:19: model.preset: not YAML: unknown escape character: q
     |                   ^
   look at the line, and at the end of the one before)"},
     {"A control character.",
-     "model:\n  preset: llama\x04""-8b\n",
+     "model:\n  preset: llama\x04"
+     "-8b\n",
      R"(
 spec.yaml:2:16: control character U+0004
   2 |   preset: llama -8b
     |                ^
   remove it)"},
     {"Latin-1.",
-     "# gr\xfc""\xdf""e\nplan: {tp: 4}\n",
+     "# gr\xfc"
+     "\xdf"
+     "e\nplan: {tp: 4}\n",
      "spec.yaml:1:5: byte 0xfc is not UTF-8\n"
-     "  1 | # gr\xfc""\xdf""e\n"
+     "  1 | # gr\xfc"
+     "\xdf"
+     "e\n"
      "    |     ^\n"
      "  save the file as UTF-8"},
     {"Too deep.",
