@@ -8,7 +8,7 @@
 #include <iterator>
 
 #include "planner/base/build_config.h"
-#include "planner/spec/nearest.h"
+#include "planner/base/nearest.h"
 
 namespace shardplan {
 namespace {

@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "planner/base/build_config.h"
-#include "planner/spec/nearest.h"
+#include "planner/base/nearest.h"
 #include "planner/spec/quantity_text.h"
 
 namespace shardplan {

@@ -29,7 +29,7 @@ inline bool IsNarrow(Precision p) {
   return p == Precision::kFp8 || p == Precision::kMxfp8 || p == Precision::kNvfp4;
 }
 
-// Bytes of optimizer moments per parameter (reference: formulas.md section 4). `width` is that of
+// Bytes of optimizer moments per parameter. `width` is that of
 // one moment.
 inline double MomentBytes(Optimizer optimizer, double width) {
   switch (optimizer) {

@@ -2,7 +2,7 @@
 // Start-up rules: what a framework refuses, and which values it would take instead.
 //
 // One table of rows {id, frameworks, versions, what it needs, predicate, message}. Ids M*, D*, T*,
-// A* are those of the frameworks' own asserts (reference/frameworks.md section 1.2), N* nanotron's,
+// A* are those of the frameworks' own asserts, N* nanotron's,
 // G* hold for several. Rules prune the search and explain why not; they judge no cost. A rule is a
 // pure function of values, so that the search can ask as soon as what it needs is bound.
 #pragma once

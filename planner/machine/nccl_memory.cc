@@ -9,7 +9,7 @@ namespace {
 
 using namespace literals;  // NOLINT(google-build-using-namespace): they hold literals alone
 
-// nccl.md 2.1: device.h, init.cc, channel.cc, nvls.cc; cuMem rounds allocations to 2 MiB.
+// NCCL 2.28.9: device.h, init.cc, channel.cc, nvls.cc; cuMem rounds allocations to 2 MiB.
 constexpr double kFifoMiB = 9.1875;  // LL, LL128 and a 4 MiB Simple buffer, whatever is used
 constexpr double kDefaultBufferMiB = 4;
 constexpr double kSendMiB = 2;        // head of a FIFO on the sender's side

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Device memory that one rank gives to one communicator, by what has run on it (reference nccl.md
+// Device memory that one rank gives to one communicator, by what has run on it (NCCL 2.28.9
 // 2).
 #pragma once
 #include "planner/base/quantity.h"

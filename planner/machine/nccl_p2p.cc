@@ -11,7 +11,7 @@ constexpr double kMicrosecond = 1e-6;
 constexpr double kKiB = 1024;
 
 // GB/s of one channel, which is one CTA copying with Simple. In the order of Architecture. 8 x
-// A100: 110.8 GB/s on 8 channels; 8 x B200: 84.6 on 4, 168 on 8, 332 on 16 (nccl.md 1.7). The
+// A100: 110.8 GB/s on 8 channels; 8 x B200: 84.6 on 4, 168 on 8, 332 on 16 (NCCL 2.28.9). The
 // others by the SMs' clocks.
 constexpr std::array<double, 7> kChannelRate = {13.5, 13.5, 13.9, 19, 19.4, 21.2, 15};
 // With LL: 256 KiB on 4 channels of a B200 in 13 us.

@@ -20,9 +20,9 @@ struct LinkFacts {
   int nvls_channels_net;
 };
 // In the order of Architecture. Rings: V100 DGX-1 125-130 of 150 GB/s, A100 241 of 300 before the
-// cost of a slice, H100 and H20 367 of 450, B200 650-695 of 900 (nccl-points.csv; H20:
+// cost of a slice, H100 and H20 367 of 450, B200 650-695 of 900 (public nccl-tests points; H20:
 // Mooncake#3484), MI300X 310 of 448 (RCCL, mesh). Pairs: A100 195 (it reads its peer), B200 663.
-// NVLS: see kNvlsChunkCost in nccl_tuning.cc. Channels: nccl.md 1.5, 1.6.
+// NVLS: see kNvlsChunkCost in nccl_tuning.cc. Channels: NCCL 2.28.9.
 constexpr std::array<LinkFacts, 7> kLinks = {{
     {0.83, 0.80, 0, 20, 0, 0},         // Volta
     {0.80, 0.75, 0, 20, 0, 0},         // Turing
@@ -34,7 +34,7 @@ constexpr std::array<LinkFacts, 7> kLinks = {{
 }};
 
 // NVLS in a domain of many switch trays: 835 GB/s of bus bandwidth on 72 GB200 are 0.48 of the
-// link, where 8 B200 reach 0.6 after the cost of chunks (nccl-points.csv).
+// link, where 8 B200 reach 0.6 after the cost of chunks (public nccl-tests points).
 constexpr double kNvlsRackWire = 0.485;
 constexpr int kNvlsOneTray = 8;
 
@@ -154,7 +154,7 @@ void FindChannels(const Machine& machine, const NcclKnobs& knobs, Paths& paths) 
     paths.graph_channels = std::max(1.0, std::min(paths.reach.Rails(), paths.graph_channels));
     paths.graph_bandwidth = paths.graph_channels * (IsRecent(machine) ? 48e9 : 24e9);
   }
-  if (paths.reach.ranks == 1) paths.channels = 64;  // no graph bounds them (nccl.md 2.3)
+  if (paths.reach.ranks == 1) paths.channels = 64;  // no graph bounds them (NCCL 2.28.9)
   paths.channels = std::clamp(paths.channels, knobs.min_channels, knobs.max_channels);
   paths.nvls_channels = net ? facts.nvls_channels_net : facts.nvls_channels;
   if (knobs.nvls_channels > 0) paths.nvls_channels = knobs.nvls_channels;

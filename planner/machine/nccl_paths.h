@@ -2,7 +2,7 @@
 // What NCCL's topology search would find for one group: what links carry, and how many channels.
 //
 // The search itself is not repeated. Its results on machines whose GPUs are all alike follow from
-// the architecture and the link (reference nccl.md 1.5), so they are looked up here.
+// the architecture and the link (NCCL 2.28.9), so they are looked up here.
 #pragma once
 #include "planner/machine/machine.h"
 #include "planner/machine/nccl_settings.h"

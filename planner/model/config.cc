@@ -7,6 +7,7 @@
 #include <string_view>
 #include <utility>
 
+#include "planner/base/nearest.h"
 #include "planner/model/config_reader.h"
 #include "planner/model/families.h"
 
@@ -97,7 +98,8 @@ std::string HintForUnreadKey(const Family& family, const std::string& key,
                              const std::vector<std::string>& keys) {
   const std::string here = NameHere(key, keys);
   if (!here.empty()) return "here it is called " + here;
-  const std::string nearest = NearestName(key, keys);
+  const std::vector<std::string> near = NearestWords(key, keys);
+  const std::string nearest = near.empty() ? "" : near.front();
   std::vector<std::string> readers = FamiliesThatRead(key);
   if (readers.size() > 4) readers.resize(4);
   if (!readers.empty())
@@ -144,7 +146,8 @@ tl::unexpected<ConfigProblem> UnknownFamily(std::string key, const std::string& 
   const std::string known = KnownFamilies();
   if (const std::optional<std::string_view> why = WhyNoFamily(name))
     return Problem(std::move(key), name + " is not supported: " + std::string(*why), known);
-  const std::string nearest = NearestName(name, KnownModelTypes());
+  const std::vector<std::string> near = NearestWords(name, KnownModelTypes());
+  const std::string nearest = near.empty() ? "" : near.front();
   return Problem(std::move(key), "is \"" + name.substr(0, 40) + "\", which is no known family",
                  (nearest.empty() ? "" : "did you mean " + nearest + "? ") + known);
 }

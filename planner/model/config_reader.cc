@@ -11,6 +11,11 @@
 namespace shardplan {
 namespace {
 
+char Folded(char c) {
+  if (c >= 'A' && c <= 'Z') return static_cast<char>(c - 'A' + 'a');
+  return c == '-' ? '_' : c;
+}
+
 using Json = nlohmann::json;
 
 const Json& EmptyMapping() {
@@ -41,29 +46,10 @@ bool SameScalar(const Json& a, const Json& b) {
   return !a.is_structured() && !b.is_structured() && a == b;
 }
 
-char Folded(char c) {
-  if (c >= 'A' && c <= 'Z') return static_cast<char>(c - 'A' + 'a');
-  return c == '-' ? '_' : c;
-}
-
 std::string Joined(const std::vector<std::string>& words) {
   std::string text;
   for (const std::string& word : words) text += (text.empty() ? "" : ", ") + word;
   return text;
-}
-
-std::size_t EditDistance(std::string_view a, std::string_view b) {
-  std::vector<std::size_t> row(b.size() + 1);
-  std::iota(row.begin(), row.end(), std::size_t{0});
-  for (std::size_t i = 1; i <= a.size(); ++i) {
-    std::size_t diagonal = row[0]++;
-    for (std::size_t j = 1; j <= b.size(); ++j) {
-      const std::size_t change = diagonal + (Folded(a[i - 1]) == Folded(b[j - 1]) ? 0 : 1);
-      diagonal = row[j];
-      row[j] = std::min({change, row[j] + 1, row[j - 1] + 1});
-    }
-  }
-  return row[b.size()];
 }
 }  // namespace
 
@@ -84,21 +70,6 @@ std::string DivisorsNear(int n, int near) {
   for (std::ptrdiff_t i = first; i < std::min(size, first + kShown); ++i)
     text += (text.empty() ? "" : " ") + std::to_string(divisors[static_cast<std::size_t>(i)]);
   return text;
-}
-
-std::string NearestName(std::string_view name, const std::vector<std::string>& names) {
-  constexpr std::size_t kLongest = 64;
-  if (name.empty() || name.size() > kLongest) return {};
-  std::string nearest;
-  std::size_t least = std::max<std::size_t>(1, name.size() / 3) + 1;
-  for (const std::string& candidate : names) {
-    const std::size_t distance = EditDistance(name, candidate);
-    if (distance < least) {
-      least = distance;
-      nearest = candidate;
-    }
-  }
-  return nearest;
 }
 
 ConfigReader::ConfigReader(const Family& family, const Json& config,

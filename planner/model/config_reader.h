@@ -76,9 +76,4 @@ class ConfigReader {
   std::string prefix_;
   std::optional<ConfigProblem>* problem_;
 };
-
-// The divisors of `n`, a dozen around `near` where there are more: "1 2 4 8".
-std::string DivisorsNear(int n, int near);
-// The name closest to `name` in spelling, empty where none is close.
-std::string NearestName(std::string_view name, const std::vector<std::string>& names);
 }  // namespace shardplan

@@ -48,8 +48,7 @@ struct DecoderShape {
   int experts = 0, top_k = 0, expert_ffn = 0;
   int shared_ffn = 0;        // all shared experts together; 0: none
   bool shared_gate = false;  // Qwen2-MoE's sigmoid gate, h weights
-  bool router_bias =
-      false;  // gpt_oss's linear bias (counted; DeepSeek's correction bias is a buffer)
+  bool router_bias = false;  // gpt_oss's linear bias, DeepSeek-V3's correction bias
   bool expert_bias = false;
 
   // Norms.

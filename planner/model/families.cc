@@ -418,4 +418,14 @@ std::optional<std::string_view> WhyNoFamily(std::string_view model_type) {
       return missing.why;
   return std::nullopt;
 }
+
+std::optional<std::string_view> MissingFamilyOf(std::string_view model_name) {
+  if (model_name.starts_with("stable-diffusion")) return "unet";
+  for (const Missing& missing : MissingKinds())
+    for (std::string_view type : missing.model_types)
+      if (model_name.starts_with(type) &&
+          (model_name.size() == type.size() || model_name[type.size()] == '-'))
+        return type;
+  return std::nullopt;
+}
 }  // namespace shardplan

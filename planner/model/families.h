@@ -39,4 +39,7 @@ const Family* FindFamilyByClass(std::string_view architecture);
 
 // A model_type that has no row because it is no decoder-only transformer: what it is instead.
 std::optional<std::string_view> WhyNoFamily(std::string_view model_type);
+// The same for a model's name ("resnet-50", "stable-diffusion-v1"): the model_type it begins with,
+// or is known for.
+std::optional<std::string_view> MissingFamilyOf(std::string_view model_name);
 }  // namespace shardplan

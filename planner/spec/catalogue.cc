@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "planner/base/build_config.h"
-#include "planner/spec/nearest.h"
+#include "planner/base/nearest.h"
 #include "planner/spec/problem.h"
 #include "planner/spec/reader.h"
 

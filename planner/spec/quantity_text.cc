@@ -7,7 +7,7 @@
 #include <cmath>
 #include <vector>
 
-#include "planner/spec/nearest.h"
+#include "planner/base/nearest.h"
 
 namespace shardplan {
 namespace {

@@ -7,7 +7,7 @@
 #include <algorithm>
 
 #include "planner/base/check.h"
-#include "planner/spec/nearest.h"
+#include "planner/base/nearest.h"
 #include "planner/spec/scalar.h"
 #include "planner/spec/schema.h"
 #include "planner/spec/yaml_tree.h"

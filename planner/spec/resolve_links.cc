@@ -7,7 +7,7 @@
 
 #include "planner/machine/network.h"
 #include "planner/spec/free_value.h"
-#include "planner/spec/nearest.h"
+#include "planner/base/nearest.h"
 #include "planner/spec/quantity_text.h"
 #include "planner/spec/schema.h"
 

@@ -4,6 +4,7 @@
 #include <filesystem>
 
 #include "planner/model/config.h"
+#include "planner/model/families.h"
 #include "planner/spec/free_value.h"
 #include "planner/spec/reader.h"
 #include "planner/spec/resolve.h"
@@ -52,7 +53,17 @@ Result<Base> ReadPreset(const SpecText& text, const std::string& name) {
   Base base{.title = name};
   v1::ModelConfig keys;
   const Result<void> read = ReadEntry("models", name, text.Refer("model.preset"), &keys, &base.map);
-  if (!read) return tl::unexpected(read.error());
+  if (!read) {
+    // A well-known model of a family that has no builder: that is the news, not the spelling.
+    if (const auto missing = MissingFamilyOf(name)) {
+      const Reference from = text.Refer("model.preset");
+      return InvalidAt(from.place, from.path,
+                       fmt::format("{} is a {}, which is not supported: {}", Shown(name), *missing,
+                                   *WhyNoFamily(*missing)),
+                       "");
+    }
+    return tl::unexpected(read.error());
+  }
   base.keys = keys.keys();
   return base;
 }
@@ -62,10 +73,7 @@ tl::unexpected<Error> Refuse(const SpecText& text, const Base& base, const Confi
   const auto at = [&](const Place& place, const std::string& path) {
     return InvalidAt(place, path, problem.message, problem.hint);
   };
-  // These two are about the key and not about its value.
-  const bool key_at_fault = problem.message.starts_with("is not a key of") ||
-                            problem.message.starts_with("is not read by");
-  const auto part = [&](const Places& places) { return key_at_fault ? places.key : places.value; };
+  const auto part = [&](const Places& places) { return problem.about_key ? places.key : places.value; };
   if (problem.key.empty()) {
     if (const Places* file = base.map.Find("")) return at(file->key, "");
     const Places* section = text.map.Find("model");

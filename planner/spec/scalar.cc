@@ -3,7 +3,7 @@
 
 #include <fmt/format.h>
 
-#include "planner/spec/nearest.h"
+#include "planner/base/nearest.h"
 #include "planner/spec/quantity_text.h"
 #include "planner/spec/schema.h"
 

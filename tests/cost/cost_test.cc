@@ -49,7 +49,7 @@ Plan OneGpu(int micro_batch, RecomputeKind recompute) {
 double GiB(Bytes bytes) { return bytes.value / (1 << 30); }
 
 // torch.cuda.max_memory_allocated on one H200, PyTorch 2.11, transformers 5.17 (evidence:
-// h200-steps.jsonl).
+// one H200).
 TEST(Memory, WalksTinyLlamaToHalfAPercent) {
   struct Row {
     Precision precision;

@@ -62,7 +62,7 @@ TEST(Split, HasOneStageWhereThereIsNoPipeline) {
     EXPECT_THAT(framework.split(Dense(12, 8), 1, 2), IsEmpty()) << framework.name;
 }
 
-// Runs that really were (reference/memory-facts.md): layers, pp, vpp.
+// Runs that really were: layers, pp, vpp.
 TEST(SplitMegatron, TakesTheUnevenStagesOfRealRuns) {
   const int runs[][3] = {
       {126, 8, 1}, {126, 8, 8},  {126, 16, 1}, {126, 16, 4}, {126, 16, 8}, {61, 2, 4},  {61, 2, 8},

@@ -207,7 +207,7 @@ TEST(Communicator, MeshesSlowDownForFewRanks) {
               AllReduceBus(Dgx(Architecture::kAmpere, 1), 8, 8_GiB), 10);
 }
 
-// ---- published measurements (reference/nccl.md 1.6, 5), with what the model is good for ----
+// ---- published measurements (NCCL 2.28.9), with what the model is good for ----
 
 TEST(Anchors, EightH100AllReduce) {
   EXPECT_NEAR(AllReduceBus(DgxH100(), 8, 16_GiB), 478, 15);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Examples of reference/nccl.md 2.3, in MiB per rank.
+// Examples of NCCL 2.28.9, in MiB per rank.
 #include <gtest/gtest.h>
 
 #include "planner/machine/collective.h"

@@ -16,7 +16,7 @@ struct Published {
 // Counted on the meta device by transformers 5.24.0 (AutoModelForCausalLM.from_config of the
 // preset's keys, each shared tensor once; of experts num_experts_per_tok / experts for `active`).
 // DeepSeek-V3's class with its e_score_correction_bias, which DeepSeek's own code holds as a
-// parameter. Measured runs (h200-steps.jsonl) and checkpoint sizes (field-cases.yaml) say the same
+// parameter. Measured runs (one H200) and checkpoint sizes  say the same
 // where they have the model. Falcon 40B's and 180B's files hold the tied head a second time.
 constexpr Published kPublished[] = {
     {"bloom-176b", 176'247'271'424},

@@ -125,7 +125,7 @@ struct Harness {
   const char* spec;
 };
 
-// As tools/score.py writes them, one of each kind.
+// As an accuracy harness writes them, one of each kind.
 constexpr Harness kHarness[] = {
     {"a DeepSeek row",
      R"({"model": {"model_type": "deepseek_v3", "num_hidden_layers": 61, "hidden_size": 7168,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "planner/spec/nearest.h"
+#include "planner/base/nearest.h"
 
 #include <gtest/gtest.h>
 
