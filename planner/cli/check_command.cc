@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // check SPEC: the one plan that the spec fixes.
+#include <fmt/format.h>
+
 #include <memory>
+#include <utility>
 
 #include "planner/cli/command.h"
 #include "planner/cli/options.h"
@@ -15,9 +18,41 @@ struct Options {
   Format format = Format::kText;
 };
 
+// The first key of the plan that lists several candidates; null: each is fixed or left out.
+const char* KeyWithCandidates(const Wishes& w) {
+  const std::pair<const char*, std::size_t> sizes[] = {
+      {"tp", w.tp.size()},
+      {"pp", w.pp.size()},
+      {"vpp", w.vpp.size()},
+      {"cp", w.cp.size()},
+      {"cp_kind", w.cp_kind.size()},
+      {"ep", w.ep.size()},
+      {"etp", w.etp.size()},
+      {"dp", w.dp.size()},
+      {"sp", w.sp.size()},
+      {"zero_stage", w.zero_stage.size()},
+      {"zero_group", w.zero_group.size()},
+      {"micro_batch_size", w.micro_batch_size.size()},
+      {"schedule", w.schedule.size()},
+      {"stage_layers", w.stage_layers.size()},
+      {"recompute", w.recompute.size()},
+      {"offload", w.offload.size()},
+      {"offload_to", w.offload_to.size()},
+  };
+  for (const auto& [key, size] : sizes)
+    if (size > 1) return key;
+  return nullptr;
+}
+
 int CheckPlan(const Options& options) {
   const Result<Problem> problem = ProblemOf(options.spec, Needs::kAll);
   if (!problem) return Complain(problem.error());
+  if (const char* key = KeyWithCandidates(problem->wishes))
+    return Complain(
+        Error{Code::kInvalidArgument,
+              fmt::format("plan.{} lists several candidates, and check judges one plan: "
+                          "fix it (--set plan.{}=...), or let `shardplan plan` choose",
+                          key, key)});
   const auto& [model, machine, training] =
       std::tie(problem->model, problem->machine, problem->training);
   const Subject subject = SubjectOf(*problem);

@@ -61,7 +61,7 @@ Result<Bytes> SizeOf(const std::string& text) {
 // From 1 KiB to 4 GiB by factors of four.
 std::vector<Bytes> UsualSizes() {
   std::vector<Bytes> sizes;
-  for (double bytes = 1024; bytes <= 0x1p32; bytes *= 4) sizes.push_back({bytes});
+  for (int power = 10; power <= 32; power += 2) sizes.push_back({std::ldexp(1, power)});
   return sizes;
 }
 

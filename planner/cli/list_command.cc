@@ -47,17 +47,20 @@ struct Kind {
   std::vector<Column> columns;
 };
 
-Column Size(std::string header, std::string key, std::function<Bytes(const Machine&)> of) {
+template <class T>
+using Getter = std::function<T(const Problem&)>;
+
+Column Size(std::string header, std::string key, const Getter<Bytes>& of) {
   return {{std::move(header)},
           std::move(key),
-          [of](const Problem& p) { return FormatBytes(of(p.machine)); },
-          [of](const Problem& p) { return WholeNumber(of(p.machine).value); }};
+          [of](const Problem& p) { return FormatBytes(of(p)); },
+          [of](const Problem& p) { return WholeNumber(of(p).value); }};
 }
-Column Rate(std::string header, std::string key, std::function<BytesPerSecond(const Machine&)> of) {
+Column Rate(std::string header, std::string key, const Getter<BytesPerSecond>& of) {
   return {{std::move(header)},
           std::move(key),
-          [of](const Problem& p) { return FormatBandwidth(of(p.machine)); },
-          [of](const Problem& p) { return Json(of(p.machine).value); }};
+          [of](const Problem& p) { return FormatBandwidth(of(p)); },
+          [of](const Problem& p) { return Json(of(p).value); }};
 }
 Column Peak(std::string header, std::string key, FlopsPerSecond Gpu::*peak) {
   return {{std::move(header)},
@@ -65,15 +68,19 @@ Column Peak(std::string header, std::string key, FlopsPerSecond Gpu::*peak) {
           [peak](const Problem& p) { return Tflops(p.machine.gpu.*peak); },
           [peak](const Problem& p) { return Json((p.machine.gpu.*peak).value); }};
 }
-Column Words(std::string header, std::function<std::string(const Problem&)> of) {
-  return {
-      {header, Table::Align::kLeft}, header, of, [of](const Problem& p) { return Json(of(p)); }};
-}
-Column Count(std::string header, std::string key, std::function<double(const Problem&)> of) {
+Column Count(std::string header, std::string key, const Getter<double>& of) {
   return {{std::move(header)},
           std::move(key),
-          [of](const Problem& p) { return FormatScaled(of(p)); },
+          [of](const Problem& p) { return FormatCount(of(p)); },
           [of](const Problem& p) { return WholeNumber(of(p)); }};
+}
+Column Parameters(std::string header, std::string key, const Getter<double>& of) {
+  Column column = Count(std::move(header), std::move(key), of);
+  column.text = [of](const Problem& p) { return FormatScaled(of(p)); };
+  return column;
+}
+Column Word(std::string key, const Getter<std::string>& of) {
+  return {{key, Table::Align::kLeft}, key, of, [of](const Problem& p) { return Json(of(p)); }};
 }
 
 const std::vector<Kind>& Kinds() {
@@ -82,40 +89,41 @@ const std::vector<Kind>& Kinds() {
       {"gpus",
        "cluster: {{gpu: {}}}",
        Needs::kCluster,
-       {Size("memory", "memory", [](const Machine& m) { return m.gpu.memory; }),
+       {Size("memory", "memory", [](const Problem& p) { return p.machine.gpu.memory; }),
         Rate("bandwidth", "memory_bandwidth",
-             [](const Machine& m) { return m.gpu.memory_bandwidth; }),
+             [](const Problem& p) { return p.machine.gpu.memory_bandwidth; }),
         Peak("bf16 TFLOP/s", "bf16", &Gpu::bf16), Peak("fp8", "fp8", &Gpu::fp8),
         Peak("fp4", "fp4", &Gpu::fp4),
-        Words("scale_up", [](const Problem& p) { return p.machine.scale_up.kind; })}},
+        Word("scale_up", [](const Problem& p) { return p.machine.scale_up.kind; })}},
       {"links",
        "cluster: {{gpu: h100-sxm-80gb, scale_up: {}}}",
        Needs::kCluster,
-       {Rate("bandwidth", "bandwidth", [](const Machine& m) { return m.scale_up.bandwidth; })}},
+       {Rate("bandwidth", "bandwidth",
+             [](const Problem& p) { return p.machine.scale_up.bandwidth; })}},
       {"clusters",
        "cluster: {{preset: {}}}",
        Needs::kCluster,
        {Count("GPUs", "gpus", gpus),
-        Words("gpu", [](const Problem& p) { return p.machine.gpu.name; }),
-        Words("scale_up", [](const Problem& p) { return p.machine.scale_up.kind; }),
-        Words("scale_out", [](const Problem& p) { return p.machine.scale_out.kind; }),
+        Word("gpu", [](const Problem& p) { return p.machine.gpu.name; }),
+        Word("scale_up", [](const Problem& p) { return p.machine.scale_up.kind; }),
+        Word("scale_out", [](const Problem& p) { return p.machine.scale_out.kind; }),
         Rate("per node", "scale_out_bandwidth_per_node",
-             [](const Machine& m) { return m.scale_out.PerNode(); })}},
+             [](const Problem& p) { return p.machine.scale_out.PerNode(); })}},
       {"models",
        "model: {{preset: {}}}",
        Needs::kModel,
-       {Count("parameters", "parameters",
-              [](const Problem& p) { return CountParameters(p.model).total; }),
-        Count("active", "active_parameters",
-              [](const Problem& p) { return CountParameters(p.model).active; }),
+       {Parameters("parameters", "parameters",
+                   [](const Problem& p) { return CountParameters(p.model).total; }),
+        Parameters("active", "active_parameters",
+                   [](const Problem& p) { return CountParameters(p.model).active; }),
         Count("layers", "layers", [](const Problem& p) { return double(p.model.facts.layers); }),
-        Words("family", [](const Problem& p) { return p.model.family; })}},
+        Word("family", [](const Problem& p) { return p.model.family; })}},
       {"specs",
        "",
        Needs::kAll,
-       {Words("model", [](const Problem& p) { return p.title; }), Count("GPUs", "gpus", gpus),
-        Words("gpu", [](const Problem& p) { return p.machine.gpu.name; }),
-        Words(
+       {Word("model", [](const Problem& p) { return p.title; }), Count("GPUs", "gpus", gpus),
+        Word("gpu", [](const Problem& p) { return p.machine.gpu.name; }),
+        Word(
             "framework",
             [](const Problem& p) { return std::string(FrameworkOf(p.training.framework).name); })}},
   };

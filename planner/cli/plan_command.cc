@@ -64,7 +64,7 @@ std::function<int()> DeclarePlan(CLI::App& app) {
   const auto options = std::make_shared<Options>();
   AddSpec(app, options->spec);
   AddFormat(app, options->format);
-  AddWhole(app, "--keep", options->keep, 1, 100'000, "plans to show; default: search.keep, or 20");
+  AddWhole(app, "--keep", options->keep, 1, 10'000, "plans to show; default: search.keep, or 20");
   AddWhole(app, "--threads", options->threads, 1, 1024, "threads of the search; default: all");
   return [options] { return RankPlans(*options); };
 }

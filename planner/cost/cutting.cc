@@ -150,8 +150,7 @@ void Cutting::Own(const Op& op, BlockCost& cost) const {
       return;
     }
     const bool vocabulary =
-        op.kind == OpKind::kEmbedding ||
-        (op.kind == OpKind::kGemm && IsVocabulary(op));
+        op.kind == OpKind::kEmbedding || (op.kind == OpKind::kGemm && IsVocabulary(op));
     if (vocabulary && cut == Cut::kTensor) {
       mine = parameters / model_.facts.vocab_size * padded_vocab_ / vocab_split_;
     } else if (cut == Cut::kTensor || cut == Cut::kKv) {

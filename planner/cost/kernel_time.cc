@@ -27,6 +27,8 @@ double WaveEfficiency(const Gpu& gpu, double m, double n) {
 // Filling and draining a tile's pipeline costs about as much as 160 steps of k: products with
 // n = k = 768 and 2048 reach 424 and 435 TFLOP/s on an H200 where 8192 reaches 785.
 constexpr double kFillSteps = 160;
+// fp32 products do not run into the power limit.
+constexpr double kFp32Sustained = 0.9;
 }  // namespace
 
 FlopsPerSecond PeakOf(const Gpu& gpu, Number number) {
@@ -57,7 +59,7 @@ double PowerFactor(const Gpu& gpu) {
 Seconds GemmTime(const Gpu& gpu, Number number, double m, double n, double k, double batch) {
   if (m <= 0 || n <= 0 || k <= 0 || batch <= 0) return {};
   const bool narrow = number == Number::kFp8 || number == Number::kFp4;
-  const double sustained = number == Number::kFp32 ? 0.9
+  const double sustained = number == Number::kFp32 ? kFp32Sustained
                            : narrow                ? gpu.fp8_gemm_efficiency
                                                    : gpu.gemm_efficiency;
   // 16-bit tensor cores want dimensions in multiples of 8 elements (cuBLAS); others run on slower
@@ -65,16 +67,24 @@ Seconds GemmTime(const Gpu& gpu, Number number, double m, double n, double k, do
   const auto aligned = [](double x) { return x == std::floor(x / 8) * 8; };
   const bool misfit = number != Number::kFp32 && !(aligned(n) && aligned(k));
   const double ramp = k / (k + kFillSteps) * (misfit ? 0.4 : 1.0);
-  const FlopsPerSecond rate = PeakOf(gpu, number) * (sustained * PowerFactor(gpu) *
-                                                     WaveEfficiency(gpu, m, n * batch) * ramp);
+  FlopsPerSecond sustained_rate = PeakOf(gpu, number) * sustained;
+  // The library falls back to fp32 units where tf32 ones are slower or missing.
+  if (number == Number::kTf32) sustained_rate = Max(sustained_rate, gpu.fp32 * kFp32Sustained);
+  const FlopsPerSecond rate =
+      sustained_rate * (PowerFactor(gpu) * WaveEfficiency(gpu, m, n * batch) * ramp);
   const double width = number == Number::kFp32 || number == Number::kTf32 ? 4 : 2;
   const Bytes traffic{width * batch * (m * k + k * n + m * n)};
   const Seconds compute = Flops{2 * batch * m * n * k} / rate;
   return Max(compute, StreamTime(gpu, traffic)) + gpu.launch;
 }
 
-Seconds FlashTime(const Gpu& gpu, Flops flops, double head_dim, double keys, bool version_2) {
+Seconds FlashTime(const Gpu& gpu, Number number, Flops flops, double head_dim, double keys,
+                  bool version_2) {
   if (flops.value <= 0) return {};
+  // 8-bit products do not change attention.
+  const bool wide = number == Number::kFp32 || number == Number::kTf32;
+  const FlopsPerSecond peak =
+      wide ? Max(PeakOf(gpu, number), gpu.fp32) : PeakOf(gpu, Number::kBf16);
   // A head dimension of 64 leaves the tensor cores waiting for the exponentials; short sequences
   // for the first and last blocks: 215 (d 64, 1k) to 648 TFLOP/s (d 128, 16k) on one H200.
   const double width = head_dim >= 96 ? 1.0 : head_dim >= 64 ? 0.72 : 0.5;
@@ -82,11 +92,10 @@ Seconds FlashTime(const Gpu& gpu, Flops flops, double head_dim, double keys, boo
   const bool newer =
       gpu.architecture == Architecture::kHopper || gpu.architecture == Architecture::kBlackwell;
   // 350 TFLOP/s whatever the tensor cores could do.
-  const double efficiency = version_2 && newer ? std::min(gpu.attention_efficiency,
-                                                          350e12 / PeakOf(gpu, Number::kBf16).value)
-                                               : gpu.attention_efficiency;
-  const FlopsPerSecond rate =
-      PeakOf(gpu, Number::kBf16) * (efficiency * PowerFactor(gpu) * width * length);
+  // The fp32 kernel is not tuned as flash attention is.
+  const double cap = wide ? 0.4 : version_2 && newer ? 350e12 / peak.value : 1;
+  const double efficiency = std::min(gpu.attention_efficiency, cap);
+  const FlopsPerSecond rate = peak * (efficiency * PowerFactor(gpu) * width * length);
   return flops / rate + gpu.launch;
 }
 

@@ -225,8 +225,8 @@ class Walk : public Cutting {
       const bool windowed = op.window > 0 && op.window < keys_;
       const double seen = conventions_.attention_skips_masked && !windowed ? 0.5 : 1;
       const Seconds forward =
-          FlashTime(machine_.gpu, whole * seen, op.qk_dim, ulysses ? keys : keys / sharding_.cp,
-                    conventions_.flash_attention_2) /
+          FlashTime(machine_.gpu, number_, whole * seen, op.qk_dim,
+                    ulysses ? keys : keys / sharding_.cp, conventions_.flash_attention_2) /
           conventions_.attention_factor;
       // Five products instead of two, at about 0.85 of the forward's rate (H200: 3.0 times the
       // forward).

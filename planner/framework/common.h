@@ -104,7 +104,8 @@ inline void TorchStates(const Training& training, Conventions& c) {
     default:
       c.optimizer_temporary_bytes = 0;
   }
-  c.norms_sequence_sharded = false;
+  // Nothing in PyTorch is called selective; core attention is what users recompute by hand.
+  c.selective_modules = 1u << static_cast<int>(Module::kCoreAttention);
   c.fused_pointwise = false;
   // Separate q, k, v and gate, up products and memory-bound passes between them: Llama steps on an
   // H200 sustain 0.66 of the peak where Transformer Engine's fused products reach 0.72.

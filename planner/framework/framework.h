@@ -49,9 +49,7 @@ struct Conventions {
   bool dummy_weight_gradients = false;  // one cached buffer per distinct weight shape (TE)
   int vocab_multiple = 1;               // the vocabulary is padded to a multiple of this times tp
   bool vocab_parallel = true;
-  bool norms_sequence_sharded = true;
   double fixed_buffer_bytes = 0;   // buckets of fixed size (DeepSpeed's), bytes per rank
-  double prefetch_units = 1;       // ZeRO-3 units gathered ahead
   double max_live_parameters = 0;  // DeepSpeed's stage3_max_live_parameters; 0: no limit
   double allocator_slack =
       0.05;  // reserved beyond allocated, as a fraction, unavoidable half of it

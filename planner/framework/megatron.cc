@@ -23,6 +23,8 @@ Conventions MegatronConventions(const Training& training, const Model&) {
   // Half-precision gradients are cast to fp32 for the optimizer, its own shard only.
   c.sharded_fp32_gradient_bytes = training.gradient_dtype == Dtype::kFp16 ? 4 : 0;
   c.gradient_life = GradientLife::kWholeStep;
+  // Stages 2 and 3 are Megatron-FSDP, which reduces in each micro batch.
+  c.gradients_sharded_between_microbatches = c.reduce_each_microbatch = true;
   LossBytes(training, c);
   c.dummy_weight_gradients = !local;
   c.vocab_multiple = 128;

@@ -47,22 +47,39 @@ bool LacksNumber(const Proposal& p) {
              (gpu.architecture != Architecture::kBlackwell && gpu.fp4.value <= 0);
     case Precision::kNvfp4:
       return gpu.fp4.value <= 0;
-    default:
+    case Precision::kBf16Mixed:
+    case Precision::kBf16True:
+      return gpu.bf16.value <= 0;
+    default:  // tf32 falls back to fp32
       return false;
   }
 }
 std::string LacksNumberText(const Proposal& p) {
   const Gpu& gpu = p.machine.gpu;
-  const char* asked = p.training.precision == Precision::kFp8 ? "fp8 needs Ada, Hopper or newer"
-                      : p.training.precision == Precision::kMxfp8
-                          ? "mxfp8 needs Blackwell or newer"
-                          : "nvfp4 needs Blackwell or newer";
+  const char* asked =
+      p.training.precision == Precision::kBf16Mixed || p.training.precision == Precision::kBf16True
+          ? "bf16 needs Ampere or newer"
+      : p.training.precision == Precision::kFp8   ? "fp8 needs Ada, Hopper or newer"
+      : p.training.precision == Precision::kMxfp8 ? "mxfp8 needs Blackwell or newer"
+                                                  : "nvfp4 needs Blackwell or newer";
   std::string has;
   if (gpu.fp16.value > 0) has += " fp16-mixed";
   if (gpu.bf16.value > 0) has += " bf16-mixed";
   if (gpu.tf32.value > 0) has += " tf32";
   if (gpu.fp8.value > 0) has += " fp8";
   return fmt::format("{}; {} has:{} fp32", asked, gpu.name.empty() ? "this GPU" : gpu.name, has);
+}
+
+// Positions that a learned table does not have.
+bool PassesTable(const Proposal& p) {
+  return p.model.facts.position_rows > 0 && p.training.seq_length > p.model.facts.position_rows;
+}
+std::string PassesTableText(const Proposal& p) {
+  return fmt::format(
+      "seq_length {} is longer than the model's table of learned positions ({}); a seq_length up "
+      "to "
+      "that works, or model.max_position_embeddings: {}",
+      p.training.seq_length, p.model.facts.position_rows, p.training.seq_length);
 }
 
 // The world: what the sharding alone says of it.
@@ -306,6 +323,7 @@ void AddShardingRules(std::vector<Rule>& rules) {
   AddShared(rules, {nullptr, nullptr, nullptr, "G1", "G1"}, kWhen, LacksShardingAxis,
             LacksShardingAxisText);
   AddShared(rules, {"M15", "T9", "G15", "G15", "G15"}, kWhen, LacksNumber, LacksNumberText);
+  AddShared(rules, {"M18", "T10", "G17", "G17", "G17"}, kWhen, PassesTable, PassesTableText);
   AddShared(rules, {"M1", "T1", "G2", "A1", "G2"}, kWhen, UncutWorld, UncutWorldText);
   AddShared(rules, {"M2", "T2", "G3", "G3", "G3"}, kWhen, UncutHeads, UncutHeadsText);
   AddShared(rules, {nullptr, "T2", nullptr, "G3", "G3"}, kWhen, UncutKvHeads, UncutKvHeadsText);

@@ -8,7 +8,6 @@ namespace shardplan {
 Conventions TorchtitanConventions(const Training& training, const Model& model) {
   Conventions c = FsdpConventions(training, model);
   c.kernels = training.compile ? kCompiled : kTitan;
-  c.norms_sequence_sharded = true;
   c.selective_per_op = true;
   c.vocab_parallel = training.vocab_parallel;
   // The loss of the eager path keeps the logits, a float copy, log-softmax and both gradients.

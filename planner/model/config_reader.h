@@ -76,4 +76,7 @@ class ConfigReader {
   std::string prefix_;
   std::optional<ConfigProblem>* problem_;
 };
+
+// The divisors of `n`, a dozen around `near` where there are more: "1 2 4 8".
+std::string DivisorsNear(int n, int near);
 }  // namespace shardplan

@@ -472,6 +472,7 @@ Model BuildDecoder(const DecoderShape& s) {
                  .gated_mlp = s.gated,
                  .mla = s.kv_lora_rank > 0,
                  .any_bias = s.q_bias || s.out_bias || s.mlp_bias};
+  if (s.learned_positions > 0 && s.max_positions_given) model.facts.position_rows = s.max_positions;
   std::vector<std::pair<bool, int>> kinds;  // (moe, window) of each distinct block
   for (int i = 0; i < s.layers; ++i) {
     const std::size_t at = static_cast<std::size_t>(i);

@@ -133,6 +133,7 @@ struct Block {
 struct ModelFacts {
   int hidden_size = 0, layers = 0, heads = 0, kv_heads = 0, head_dim = 0, intermediate_size = 0;
   int vocab_size = 0, max_positions = 0;
+  int position_rows = 0;  // of a learned position table whose length the config states; 0: none
   int experts = 0, experts_per_token = 0, moe_intermediate_size = 0;
   int mtp_layers = 0;
   bool tied_embeddings = false, gated_mlp = false, mla = false, any_bias = false;

@@ -47,6 +47,13 @@ TEST_F(Cli, PlanAsJson) {
 }
 
 // The numbers of a plan are the same whoever shows them.
+TEST_F(Cli, CheckWantsOnePlan) {
+  const Outcome run = RunProgram("check " + spec_ + " --set 'plan.tp=[2, 4]'");
+  EXPECT_EQ(run.code, 2);
+  EXPECT_EQ(run.out, "");
+  EXPECT_THAT(run.err, testing::HasSubstr("plan.tp lists several candidates"));
+}
+
 TEST_F(Cli, CheckSaysWhatPlanSaid) {
   const Json best = Json::parse(RunProgram("plan " + spec_ + " -o json --keep 1").out)["plans"][0];
   std::string sets;

@@ -57,7 +57,7 @@ INSTANTIATE_TEST_SUITE_P(
         Mistake{"plan SPEC --threads two",
                 "shardplan: plan: --threads: 'two' is not a whole number from 1 to 1024"},
         Mistake{"plan SPEC --keep 0",
-                "shardplan: plan: --keep: '0' is not a whole number from 1 to 100000"},
+                "shardplan: plan: --keep: '0' is not a whole number from 1 to 10000"},
         Mistake{"plan SPEC --keep", "shardplan: plan: --keep needs a value: N"},
         Mistake{"check SPEC --set", "shardplan: check: --set needs a value: KEY=VALUE"},
         Mistake{"check SPEC -o xml",

@@ -156,6 +156,24 @@ TEST_P(RandomPlans, RecomputationAndZeroOnlySaveMemory) {
 
 INSTANTIATE_TEST_SUITE_P(Seeds, RandomPlans, ::testing::Range(std::uint64_t{0}, std::uint64_t{60}));
 
+// Causal attention that is counted in full but half computed may look fast, never faster than the
+// peak.
+TEST(Throughput, NeverPassesThePeakOfAnyPrecision) {
+  const Model model = TinyLlama();
+  const Machine machine = H200(1, 1);
+  for (Precision precision :
+       {Precision::kBf16Mixed, Precision::kFp16True, Precision::kFp32, Precision::kTf32})
+    for (int sequence : {2048, 32768}) {
+      Training training = HfTraining(precision);
+      training.seq_length = sequence;
+      training.attention = AttentionImpl::kFlash;
+      const Evaluation e =
+          Evaluate(MakeJob(model, machine, training, {}), OneGpu(1, RecomputeKind::kNone));
+      EXPECT_LT(e.mfu, 1) << static_cast<int>(precision) << ' ' << sequence;
+      EXPECT_GT(e.mfu, 0.05) << static_cast<int>(precision) << ' ' << sequence;
+    }
+}
+
 TEST(Verdict, SaysOomTightAndFitsAsTheMemoryShrinks) {
   const Model model = TinyLlama();
   const Training training = HfTraining(Precision::kBf16True);

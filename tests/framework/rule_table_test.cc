@@ -59,6 +59,7 @@ struct Question {
       model.blocks.push_back(block);
     }
     model.facts.mla = pick({0, 0, 0, 1});
+    model.facts.position_rows = pick({0, 0, 0, 2048});
     machine = toys::Hopper(pick({1, 2, 3}), pick({4, 8}));
     if (pick({0, 0, 1})) machine.gpu.fp8 = {};
     const auto id = Frameworks()[static_cast<std::size_t>(pick({0, 0, 0, 1, 2, 3, 4, 5, 6, 7}))].id;

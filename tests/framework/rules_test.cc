@@ -74,6 +74,25 @@ TEST_F(Megatron, NamesTheTensorDegreesThatWork) {
                   "of 1..64 these work: 1 2 4 8 16 24 32 40 48 56 64"));
 }
 
+TEST_F(Megatron, WantsPositionsForTheWholeSequence) {
+  model_.facts.position_rows = 2048;
+  training_.seq_length = 2048;
+  EXPECT_THAT(Said([](Plan&) {}), IsEmpty());
+  training_.seq_length = 4096;
+  EXPECT_THAT(
+      Said([](Plan&) {}),
+      ElementsAre("M18 seq_length 4096 is longer than the model's table of learned positions "
+                  "(2048); a seq_length up to that works, or "
+                  "model.max_position_embeddings: 4096"));
+}
+
+TEST_F(Megatron, WantsAGpuThatMultipliesInThePrecision) {
+  machine_.gpu.bf16 = machine_.gpu.fp8 = machine_.gpu.fp4 = {};
+  machine_.gpu.name = "v100";
+  EXPECT_THAT(Said([](Plan&) {}),
+              ElementsAre(testing::StartsWith("M15 bf16 needs Ampere or newer; v100 has:")));
+}
+
 TEST_F(Megatron, ReplicatesKeyValueHeads) {
   EXPECT_THAT(Said([](Plan& plan) { plan.sharding.tp = 16; }), IsEmpty());
 }

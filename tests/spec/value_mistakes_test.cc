@@ -428,7 +428,7 @@ cluster:
 spec.yaml:2:38: cluster.gpu.memory: 0 is out of range
   2 |   gpu: {base: h100-sxm-80gb, memory: 0}
     |                                      ^
-  expected bytes, as in 80GiB; units B, kB, MB, GB, TB (powers of 1000), KiB, MiB, GiB, TiB (a number above 0))"},
+  expected bytes, as in 80GiB; units B, kB, MB, GB, TB (powers of 1000), KiB, MiB, GiB, TiB (a number from 1000000 on))"},
 };
 
 class ValueMistake : public testing::TestWithParam<Mistake> {};
