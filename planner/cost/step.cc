@@ -227,11 +227,13 @@ StepCost CostStep(const Job& job, const StageCost& stage, const Policy& policy) 
   own += (critical_exposed.gather + critical_exposed.scatter) * m;
   At(cost.time, TimePart::kPipelineBubble) = stage.pp > 1 ? Positive(longest - own) : Seconds{};
   if (stage.pp > 1) {
-    // Transfers are seen while the pipeline fills and drains; a blocking or non-interleaved
-    // schedule waits for one each way per micro batch too.
+    // Transfers are seen while the pipeline fills and drains, and once each way per micro batch and
+    // chunk: in full where the schedule waits for them, a tenth of them where they run beside other
+    // chunks.
     const bool hidden = policy.overlap.p2p && stage.vpp > 1;
-    const double steady = hidden ? 0 : c.blocking_p2p ? 4 * m : 2 * m;
-    At(cost.time, TimePart::kPipelineComm) = stage.p2p * (2.0 * (stage.pp - 1) + steady);
+    const double each = hidden ? 0.2 : c.blocking_p2p ? 4 : 2;
+    At(cost.time, TimePart::kPipelineComm) =
+        stage.p2p * (2.0 * (stage.pp - 1) + each * m * stage.vpp);
   }
   ReduceAtEnd(c, stage, policy, cost.time);
   StepOptimizer(job, stage, policy, state, cost);

@@ -65,7 +65,9 @@ std::string RankedTable(const std::vector<Ranked>& ranked, const Look& look) {
           FormatSeconds(evaluation.step.Time()), FormatPercent(evaluation.mfu),
           FormatBytes(evaluation.peak_device)},
          {FormatPercent(ExposedShare(evaluation)), FormatPercent(BubbleShare(evaluation)),
-          evaluation.verdict == Verdict::kTight ? "tight" : ""}});
+          evaluation.verdict == Verdict::kTight
+              ? fmt::format("tight, oom {}", FormatPercent(evaluation.p_oom))
+              : ""}});
   }
   return PlanTable({{"rank"}, {"tie"}, {"step"}, {"MFU"}, {"memory"}},
                    {{"exposed comm"}, {"bubble"}, {"fit", Table::Align::kLeft}}, plans, figures,

@@ -51,7 +51,7 @@ TEST_F(Cli, CheckWantsOnePlan) {
   const Outcome run = RunProgram("check " + spec_ + " --set 'plan.tp=[2, 4]'");
   EXPECT_EQ(run.code, 2);
   EXPECT_EQ(run.out, "");
-  EXPECT_THAT(run.err, testing::HasSubstr("plan.tp lists several candidates"));
+  EXPECT_THAT(run.err, ::testing::HasSubstr("plan.tp lists several candidates"));
 }
 
 TEST_F(Cli, CheckSaysWhatPlanSaid) {

@@ -166,6 +166,7 @@ TEST(Throughput, NeverPassesThePeakOfAnyPrecision) {
     for (int sequence : {2048, 32768}) {
       Training training = HfTraining(precision);
       training.seq_length = sequence;
+      training.global_batch_size = 1;
       training.attention = AttentionImpl::kFlash;
       const Evaluation e =
           Evaluate(MakeJob(model, machine, training, {}), OneGpu(1, RecomputeKind::kNone));

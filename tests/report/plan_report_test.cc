@@ -56,7 +56,7 @@ TEST(PlanReport, ShowsTheRanking) {
  rank  tie    step  MFU    memory  tp  pp  vp  cp  dp  zero  mb  recompute  offload    exposed comm  bubble  fit
     1    1  2.00 s  40%  46.0 GiB   4   2   1   1   2     1   2  selective  none                16%    6.2%
     2    1  2.00 s  40%  46.0 GiB   4   4   2   1   1     1   2  selective  none                16%    6.2%
-    3    2  2.10 s  40%  79.0 GiB   4   2   1   1   2     1   2  selective  optimizer           15%    6.0%  tight
+    3    2  2.10 s  40%  79.0 GiB   4   2   1   1   2     1   2  selective  optimizer           15%    6.0%  tight, oom 2.0%
 memory: what nvidia-smi shows on the fullest GPU, of 80.0 GiB
 numbers: predicted from data sheets; cluster.profile puts measured ones in their place
 )");
