@@ -5,6 +5,7 @@
 // Numbers that are each no greater make a score that is no greater, so a bound by number is a
 // bound.
 #pragma once
+#include <algorithm>
 #include <array>
 #include <limits>
 
@@ -45,8 +46,14 @@ constexpr Score ScoreOf(Objective objective, double gpus, Seconds time, Bytes me
   return kWorst;
 }
 
+// A plan that runs out of memory trains nothing: what counts is the step over the chance that it
+// fits, which is never less than the step.
+inline Seconds ExpectedTime(const Evaluation& evaluation) {
+  return evaluation.step.Time() / std::max(1e-3, 1 - evaluation.p_oom);
+}
+
 inline Score ScoreOf(Objective objective, const Evaluation& evaluation) {
   return ScoreOf(objective, GpusOf(evaluation.plan.sharding, evaluation.plan.placement),
-                 evaluation.step.Time(), evaluation.peak_allocated);
+                 ExpectedTime(evaluation), evaluation.peak_allocated);
 }
 }  // namespace shardplan

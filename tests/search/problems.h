@@ -9,6 +9,7 @@
 
 #include "planner/framework/defaults.h"
 #include "planner/plan/axes.h"
+#include "planner/search/score.h"
 #include "planner/search/search.h"
 #include "tests/support/cases.h"
 
@@ -89,11 +90,11 @@ inline double ObjectiveOf(Objective objective, const Evaluation& evaluation) {
       double(plan.sharding.tp) * plan.sharding.cp * plan.placement.pp * plan.placement.dp;
   switch (objective) {
     case Objective::kThroughput:
-      return evaluation.step.Time().value;
+      return ExpectedTime(evaluation).value;
     case Objective::kMemory:
       return evaluation.peak_allocated.value;
     case Objective::kCost:
-      return gpus * evaluation.step.Time().value;
+      return gpus * ExpectedTime(evaluation).value;
     case Objective::kGpus:
       return gpus;
   }

@@ -54,7 +54,7 @@ TEST_P(SearchOfRandomProblems, RankingIsThatOfEvaluatingEveryPlan) {
     if (e.verdict == Verdict::kOom) return;
     for (std::size_t i = 0; i < rows.size(); ++i)
       rows[i].push_back(
-          {ObjectiveOf(kObjectives[i], e), e.step.Time().value, e.peak_allocated.value});
+          {ObjectiveOf(kObjectives[i], e), ExpectedTime(e).value, e.peak_allocated.value});
   });
   for (std::size_t i = 0; i < rows.size(); ++i) {
     std::vector<Row>& fitting = rows[i];
@@ -70,7 +70,7 @@ TEST_P(SearchOfRandomProblems, RankingIsThatOfEvaluatingEveryPlan) {
     for (std::size_t rank = 0; rank < result.plans.size(); ++rank) {
       const Evaluation& e = result.plans[rank].evaluation;
       ASSERT_EQ(ObjectiveOf(kObjectives[i], e), std::get<0>(fitting[rank])) << "rank " << rank;
-      ASSERT_EQ(e.step.Time().value, std::get<1>(fitting[rank])) << "rank " << rank;
+      ASSERT_EQ(ExpectedTime(e).value, std::get<1>(fitting[rank])) << "rank " << rank;
       ASSERT_EQ(e.peak_allocated.value, std::get<2>(fitting[rank])) << "rank " << rank;
     }
   }
@@ -193,7 +193,8 @@ TEST(Search, CancelledInTheMiddleRanksWhatItHas) {
   const SearchResult result =
       Search(problem->job, *problem->space, {.threads = 2, .cancel = &cancel});
   for (std::size_t i = 1; i < result.plans.size(); ++i)
-    EXPECT_LE(result.plans[i - 1].evaluation.step.Time(), result.plans[i].evaluation.step.Time());
+    EXPECT_LE(ExpectedTime(result.plans[i - 1].evaluation),
+              ExpectedTime(result.plans[i].evaluation));
 }
 }  // namespace
 }  // namespace shardplan
