@@ -106,7 +106,6 @@ std::string TimeTable(const Evaluation& evaluation, const Look& look) {
 }
 
 std::string Throughput(const Subject& subject, const Evaluation& evaluation) {
-  const Machine& machine = *subject.machine;
   std::string text = fmt::format(
       "throughput: {} tokens/s per GPU, {} samples/s; {:.0f} model TFLOP/s per GPU ({} MFU), "
       "{:.0f} "
@@ -114,15 +113,11 @@ std::string Throughput(const Subject& subject, const Evaluation& evaluation) {
       FormatCount(evaluation.tokens_per_second_per_gpu),
       FormatFigure(evaluation.samples_per_second), evaluation.model_flops_per_gpu / 1e12,
       FormatPercent(evaluation.mfu), evaluation.hardware_flops_per_gpu / 1e12);
-  const double tokens = subject.training->tokens;
-  const double rate = evaluation.tokens_per_second_per_gpu * machine.Gpus();
-  if (tokens > 0 && rate > 0) {
-    const Seconds run{tokens / rate};
-    const double gpu_hours = run.value / 3600 * machine.Gpus();
-    text += fmt::format("the run: {} tokens in {}, {} GPU-hours", FormatScaled(tokens),
-                        FormatSeconds(run), FormatCount(gpu_hours));
-    if (machine.price_per_gpu_hour > 0)
-      text += fmt::format(", {} for the GPUs", FormatCount(gpu_hours * machine.price_per_gpu_hour));
+  if (const std::optional<Run> run = RunOf(subject, evaluation)) {
+    text += fmt::format("the run: {} tokens in {}, {} GPU-hours",
+                        FormatScaled(subject.training->tokens), FormatSeconds(run->time),
+                        FormatCount(run->gpu_hours));
+    if (run->cost > 0) text += fmt::format(", {} for the GPUs", FormatCount(run->cost));
     text += "\n";
   }
   return text;
@@ -175,6 +170,7 @@ Json CheckJson(const Subject& subject, const Evaluation& evaluation,
   json["reasons"] = reasons;
   json["memory"] = MemoryJson(evaluation);
   json["time"] = TimeJson(evaluation);
+  if (const std::optional<Run> run = RunOf(subject, evaluation)) json["run"] = RunJson(*run);
   if (!hints.empty()) json["hints"] = HintsJson(hints);
   json["basis"] = Basis(*subject.machine);
   return json;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The judgement of one plan: does it fit, what takes the memory, where does the time go?
 #pragma once
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -28,4 +29,12 @@ Json ReasonsJson(const std::vector<Reason>& reasons);
 // The `memory` and `time` objects, which `plan` shows too.
 Json MemoryJson(const Evaluation& evaluation);
 Json TimeJson(const Evaluation& evaluation);
+
+// The whole run, where the spec says how many tokens it has.
+struct Run {
+  Seconds time;
+  double gpu_hours = 0, cost = 0;  // cost 0: no price given
+};
+std::optional<Run> RunOf(const Subject& subject, const Evaluation& evaluation);
+Json RunJson(const Run& run);
 }  // namespace shardplan

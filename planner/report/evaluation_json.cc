@@ -49,4 +49,20 @@ Json TimeJson(const Evaluation& evaluation) {
           {"hardware_tflops_per_gpu", evaluation.hardware_flops_per_gpu / 1e12},
           {"mfu", evaluation.mfu}};
 }
+
+std::optional<Run> RunOf(const Subject& subject, const Evaluation& evaluation) {
+  const double tokens = subject.training->tokens, gpus = subject.machine->Gpus();
+  const double rate = evaluation.tokens_per_second_per_gpu * gpus;
+  if (tokens <= 0 || rate <= 0) return std::nullopt;
+  Run run{.time = {tokens / rate}};
+  run.gpu_hours = run.time.value / 3600 * gpus;
+  run.cost = run.gpu_hours * subject.machine->price_per_gpu_hour;
+  return run;
+}
+
+Json RunJson(const Run& run) {
+  Json json = {{"seconds", run.time.value}, {"gpu_hours", run.gpu_hours}};
+  if (run.cost > 0) json["cost"] = run.cost;
+  return json;
+}
 }  // namespace shardplan

@@ -186,6 +186,8 @@ Json SearchJson(const Subject& subject, const SearchResult& result, const Search
                              {"time", TimeJson(evaluation)},
                              {"basis", Basis(*subject.machine)},
                              {"tie", ranked.tie}});
+    if (const std::optional<Run> run = RunOf(subject, evaluation))
+      json["plans"].back()["run"] = RunJson(*run);
   }
   if (result.plans.empty()) {
     json["nearest"] = Json::array();

@@ -118,6 +118,11 @@ TEST(CheckReport, SaysHowLongAndDearTheRunIs) {
   example.machine.price_per_gpu_hour = 2.5;
   EXPECT_EQ(LinesFrom(CheckReport(example.subject, ExampleEvaluation(), {}, {}), "the run:", 1),
             "the run: 2.00 T tokens in 353.2 days, 135,634 GPU-hours, 339,084 for the GPUs\n");
+  const Json run = CheckJson(example.subject, ExampleEvaluation(), {})["run"];
+  EXPECT_DOUBLE_EQ(run["seconds"].get<double>() / 3600 * example.machine.Gpus(), run["gpu_hours"]);
+  EXPECT_DOUBLE_EQ(run["gpu_hours"].get<double>() * 2.5, run["cost"]);
+  example.training.tokens = 0;
+  EXPECT_FALSE(CheckJson(example.subject, ExampleEvaluation(), {}).contains("run"));
 }
 
 TEST(CheckReport, SaysWhetherNumbersAreMeasured) {
