@@ -200,7 +200,7 @@ StepCost CostStep(const Job& job, const StageCost& stage, const Policy& policy) 
 
   // Time: the stage that decides, its parts, and the rest of the pipeline as bubble.
   const bool shards = policy.zero_stage >= 2;
-  const StageLoad* critical = nullptr;
+  const StageLoad* critical = &stage.loads.front();
   Seconds longest{-1};
   Sharded critical_exposed;
   for (const StageLoad& load : stage.loads) {

@@ -39,20 +39,16 @@ double Deviation(TimePart part) {
     case TimePart::kCompute:
     case TimePart::kRecompute:
     case TimePart::kPipelineBubble:
+    case TimePart::kOptimizer:
       return 0.2;
     case TimePart::kHost:
-      return 0.5;
     case TimePart::kTensorComm:
     case TimePart::kContextComm:
     case TimePart::kExpertComm:
     case TimePart::kPipelineComm:
     case TimePart::kParameterGather:
     case TimePart::kGradientReduce:
-      return 0.5;
-    case TimePart::kOptimizer:
-      return 0.2;
     case TimePart::kOffload:
-      return 0.4;
     case TimePart::kFixed:
       return 0.5;
     case TimePart::kCount:
