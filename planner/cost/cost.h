@@ -97,6 +97,7 @@ struct LayersCost {
   Bytes logits_forward, logits_backward, logits_kept;
   Bytes boundary;       // activation sent between stages, per rank
   double tokens = 0;    // of one micro batch on one rank (after cp)
+  Bytes nccl;           // device memory of the groups that the sharding decides
   Communicator tensor;  // the tensor-parallel group, for transfers split over it
 };
 
@@ -138,8 +139,7 @@ struct StageLoad {
   PassTime before, after;          // the same, summed over earlier and later stages
   TimeParts parts{};               // `pass` by cause
   double flops = 0;                // executed in one micro batch, attention in full
-  Seconds gather_forward, gather_backward,
-      scatter;  // ZeRO-3: one micro batch's parameter gathers and reduction
+  Seconds gather, scatter;  // ZeRO-3: one pass's parameter gather, one micro batch's reduction
   int instants = 0;
   std::array<Instant, kMaxInstants> instant;
 };

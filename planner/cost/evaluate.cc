@@ -68,20 +68,17 @@ void Throughput(const Job& job, const StageCost& stage, Evaluation& e) {
 }
 
 void Judge(const Job& job, double spread, Evaluation& e) {
-  const Machine& machine = *job.machine;
-  const Bytes limit = machine.gpu.memory - job.memory_reserve;
-  e.p_oom = ChanceAbove(e.step.unavoidable, spread, limit);
-  if (e.step.unavoidable > limit) {
+  const auto limits = LimitsOf(job, e.step);
+  const Bytes of_gpu = limits[0].available;
+  e.p_oom = ChanceAbove(e.step.unavoidable, spread, of_gpu);
+  for (const MemoryLimit& limit : limits) {
+    if (limit.needed <= limit.available) continue;
     e.verdict = Verdict::kOom;
-    e.limit = "memory";
-  } else if (e.step.host > machine.host.memory && machine.host.memory.value > 0) {
-    e.verdict = Verdict::kOom;
-    e.limit = "host";
-  } else if (e.step.nvme > machine.host.nvme) {
-    e.verdict = Verdict::kOom;
-    e.limit = "nvme";
-  } else if (Max(e.peak_device, e.step.unavoidable * (e.memory_interval[1] /
-                                                      Max(e.peak_allocated, Bytes{1}))) > limit) {
+    e.limit = limit.of;
+    return;
+  }
+  const double upper = e.memory_interval[1] / Max(e.peak_allocated, Bytes{1});
+  if (Max(e.peak_device, e.step.unavoidable * upper) > of_gpu) {
     e.verdict = Verdict::kTight;
     e.limit = "memory";
   }

@@ -19,6 +19,15 @@ class Walk : public Cutting {
         expert_(machine_, {sharding.ep, sharding.etp}),
         expert_tensor_(machine_, {sharding.etp, 1}) {}
 
+  const Communicator& tensor() const { return tensor_; }
+  // Of the groups that the sharding alone decides.
+  Bytes CommunicatorMemory() const {
+    Bytes bytes = tensor_.Memory(false);
+    if (sharding_.ep > 1) bytes += expert_.Memory(true);
+    if (sharding_.cp > 1) bytes += context_.Memory(sharding_.cp_kind == CpKind::kUlysses);
+    return bytes;
+  }
+
   // REQUIRES: `recompute` is none, selective, full or modules.
   BlockCost Cost(const Block& block, const Recompute& recompute) const {
     BlockCost cost;
@@ -337,7 +346,8 @@ LayersCost CostLayers(const Job& job, const Sharding& sharding) {
   const double split = sharding.sp || job.conventions.p2p_split_over_tp ? sharding.tp : 1;
   cost.boundary = {job.conventions.residual_bytes * model.facts.hidden_size * walk.tokens() /
                    split};
-  cost.tensor = Communicator(*job.machine, {sharding.tp, 1});
+  cost.tensor = walk.tensor();
+  cost.nccl = walk.CommunicatorMemory();
   return cost;
 }
 }  // namespace shardplan

@@ -339,9 +339,8 @@ StageCost CostStage(const Job& job, const LayersCost& layers, const Sharding& sh
     builder.Instants(load);
     const Bytes dense{c.gather_bytes * load.dense_parameters},
         expert{c.gather_bytes * load.expert_parameters};
-    const Seconds gather =
+    load.gather =
         data.Time(Collective::kAllGather, dense) + expert_data.Time(Collective::kAllGather, expert);
-    load.gather_forward = load.gather_backward = gather;
     const double wire = c.wire_gradient_bytes / c.gather_bytes;
     load.scatter = data.Time(Collective::kReduceScatter, dense * wire) +
                    expert_data.Time(Collective::kReduceScatter, expert * wire);
@@ -366,11 +365,7 @@ StageCost CostStage(const Job& job, const LayersCost& layers, const Sharding& sh
       cost.p2p += layers.tensor.Time(Collective::kAllGather, layers.boundary * double(sharding.tp));
     cost.nccl += neighbours.PipelineMemory();
   }
-  cost.nccl += layers.tensor.Memory(false) + data.Memory(false);
-  if (sharding.ep > 1) cost.nccl += Communicator(machine, {sharding.ep, sharding.etp}).Memory(true);
-  if (sharding.cp > 1)
-    cost.nccl += Communicator(machine, {sharding.cp, sharding.tp})
-                     .Memory(sharding.cp_kind == CpKind::kUlysses);
+  cost.nccl += layers.nccl + data.Memory(false);
   return cost;
 }
 }  // namespace shardplan

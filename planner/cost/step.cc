@@ -104,12 +104,11 @@ Sharded ExposedSharding(const Conventions& c, const StageLoad& load, const Polic
   };
   if (gathers) {
     const double share = policy.overlap.param_gather ? c.zero3_overlap : 0;
-    exposed.gather =
-        seen(load.gather_forward, forward, share) + seen(load.gather_backward, backward, share);
+    exposed.gather = seen(load.gather, forward, share) + seen(load.gather, backward, share);
   }
   if (policy.zero_stage >= 2 && c.reduce_each_microbatch) {
     const double share = policy.overlap.grad_reduce ? c.grad_overlap : 0;
-    const Seconds left = gathers ? Positive(backward - load.gather_backward) : backward;
+    const Seconds left = gathers ? Positive(backward - load.gather) : backward;
     exposed.scatter = seen(load.scatter, left, share);
   }
   return exposed;
@@ -187,6 +186,7 @@ Seconds StepCost::Time() const {
 Seconds PipelineTime(const StageCost& stage, const Policy& policy, const StageLoad& load,
                      const Seconds extra) {
   const Seconds pass = load.pass.Under(policy.overlap) + extra;
+  if (stage.pp == 1) return pass * double(stage.microbatches);
   const StageTimes own{pass * load.forward_share, pass * (1 - load.forward_share)};
   return LeastPipelineTime(stage.schedule, own, load.before.Under(policy.overlap),
                            load.after.Under(policy.overlap), stage.pp - 1 - load.stage, stage.vpp,
@@ -205,10 +205,7 @@ StepCost CostStep(const Job& job, const StageCost& stage, const Policy& policy) 
   Sharded critical_exposed;
   for (const StageLoad& load : stage.loads) {
     const Sharded exposed = shards ? ExposedSharding(c, load, policy, stage) : Sharded{};
-    const Seconds length =
-        stage.pp == 1 ? (load.pass.Under(policy.overlap) + exposed.gather + exposed.scatter) *
-                            double(stage.microbatches)
-                      : PipelineTime(stage, policy, load, exposed.gather + exposed.scatter);
+    const Seconds length = PipelineTime(stage, policy, load, exposed.gather + exposed.scatter);
     if (length > longest) longest = length, critical = &load, critical_exposed = exposed;
   }
   const double m = stage.microbatches;
@@ -259,6 +256,15 @@ StepCost CostStep(const Job& job, const StageCost& stage, const Policy& policy) 
   cost.device = cost.allocated * (1 + c.allocator_slack) + outside;
   cost.unavoidable = cost.allocated * (1 + c.allocator_slack / 2) + outside;
   return cost;
+}
+
+std::array<MemoryLimit, 3> LimitsOf(const Job& job, const StepCost& step) {
+  const Host& host = job.machine->host;
+  // Where nobody says how much memory a host has, it is no limit.
+  const Bytes of_host = host.memory.value > 0 ? host.memory : step.host;
+  return {{{"memory", step.unavoidable, job.machine->gpu.memory - job.memory_reserve},
+           {"host", step.host, of_host},
+           {"nvme", step.nvme, host.nvme}}};
 }
 
 StepCost Bound(const Job& job, const Plan& plan) {

@@ -2,6 +2,8 @@
 // What CostStep and Evaluate share: which state a policy leaves on a rank, and the bytes at one
 // instant.
 #pragma once
+#include <array>
+
 #include "planner/cost/cost.h"
 
 namespace shardplan {
@@ -40,4 +42,11 @@ class LoadState {
 // Least length of the pipeline as one stage sees it, `extra` added to each of its micro batches.
 Seconds PipelineTime(const StageCost& stage, const Policy& policy, const StageLoad& load,
                      Seconds extra);
+
+// A memory that a step must not exceed: "memory" of a GPU, "host" memory or "nvme" of a node.
+struct MemoryLimit {
+  const char* of;
+  Bytes needed, available;
+};
+std::array<MemoryLimit, 3> LimitsOf(const Job& job, const StepCost& step);
 }  // namespace shardplan

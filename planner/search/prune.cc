@@ -44,11 +44,8 @@ Seconds LeastTime(const LayersCost& layers, const Model& model, const Placement&
 Seconds LeastTime(const StageCost& stage, const Overlap& most) {
   const Policy policy{.overlap = most};
   Seconds longest;
-  for (const StageLoad& load : stage.loads) {
-    const Seconds length = stage.pp == 1 ? load.pass.Under(most) * double(stage.microbatches)
-                                         : PipelineTime(stage, policy, load, {});
-    longest = Max(longest, length);
-  }
+  for (const StageLoad& load : stage.loads)
+    longest = Max(longest, PipelineTime(stage, policy, load, {}));
   // The pipeline fills and drains through pp - 1 transfers each.
   return longest + stage.p2p * (2.0 * (stage.pp - 1));
 }
