@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 
 # shardplan_library(NAME DIRECTORY LIBRARY...)
-# Every source of DIRECTORY (from the root; main.cc belongs to a program) as library NAME, which
-# brings the LIBRARYs along. A directory of headers alone makes an interface library.
+# Every source of DIRECTORY (from the root; main.cc belongs to a program, *_test.cc to a test) as
+# library NAME, which brings the LIBRARYs along. A directory of headers alone makes an interface library.
 function(shardplan_library name directory)
   file(GLOB sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/${directory}/*.cc)
-  list(FILTER sources EXCLUDE REGEX "/main\\.cc$")
+  list(FILTER sources EXCLUDE REGEX "(/main|_test)\\.cc$")
   if(sources)
     add_library(${name} STATIC ${sources})
     target_link_libraries(${name} PUBLIC ${ARGN})
