@@ -2,7 +2,7 @@
 # cmake -D directory=DIR -D reach=base|model|... -P CheckIncludes.cmake
 # Fails when a file of DIR includes a planner/ directory that is not within reach.
 
-file(GLOB files ${directory}/*.h ${directory}/*.cc)
+file(GLOB_RECURSE files ${directory}/*.h ${directory}/*.cc ${directory}/*.cu)
 foreach(file IN LISTS files)
   file(STRINGS ${file} includes REGEX "^#include \"planner/")
   list(FILTER includes EXCLUDE REGEX "^#include \"planner/(${reach})/")

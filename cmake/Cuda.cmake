@@ -41,3 +41,31 @@ set_target_properties(shardplan::nccl PROPERTIES
   INTERFACE_INCLUDE_DIRECTORIES ${SHARDPLAN_NCCL_INCLUDE_DIR}
   INTERFACE_LINK_LIBRARIES shardplan::cuda)
 message(STATUS "GPU programs: CUDA ${CUDAToolkit_VERSION}, NCCL in ${SHARDPLAN_NCCL_LIBRARY}")
+
+# What the CUDA sources are compiled for: machine code, and PTX for all that came after.
+set(SHARDPLAN_CUDA_CODE "sm_90a" CACHE STRING "Machine code of the CUDA sources, e.g. sm_80;sm_90a")
+set(SHARDPLAN_CUDA_PTX "compute_80" CACHE STRING "PTX of the CUDA sources, for other GPUs")
+
+# Lets the current directory hold .cu sources. A macro: a language is enabled where it is called.
+macro(shardplan_enable_cuda)
+  set(CMAKE_CUDA_ARCHITECTURES OFF)  # -gencode below says it; CMake 3.25 does not know CUDA 13's
+  enable_language(CUDA)
+  set(CMAKE_CUDA20_STANDARD_COMPILE_OPTION "-std=c++20")  # nor that nvcc 13 knows C++20
+  set(CMAKE_CUDA20_EXTENSION_COMPILE_OPTION "-std=c++20")
+  set(CMAKE_CUDA_FLAGS "--expt-relaxed-constexpr -Xcompiler=-Wall,-Wextra")
+  set(CMAKE_CUDA_FLAGS_RELEASE "-O3")
+  set(CMAKE_CUDA_FLAGS_DEBUG "-O1 -g -lineinfo")
+  if(SHARDPLAN_WERROR)
+    string(APPEND CMAKE_CUDA_FLAGS " -Werror all-warnings")
+  endif()
+  foreach(code IN LISTS SHARDPLAN_CUDA_CODE)
+    string(REPLACE "sm_" "compute_" virtual ${code})
+    string(APPEND CMAKE_CUDA_FLAGS " -gencode=arch=${virtual},code=${code}")
+  endforeach()
+  foreach(ptx IN LISTS SHARDPLAN_CUDA_PTX)
+    string(APPEND CMAKE_CUDA_FLAGS " -gencode=arch=${ptx},code=${ptx}")
+  endforeach()
+  if(CMAKE_CXX_COMPILER_LAUNCHER)
+    set(CMAKE_CUDA_COMPILER_LAUNCHER ${CMAKE_CXX_COMPILER_LAUNCHER})
+  endif()
+endmacro()

@@ -11,9 +11,13 @@
 namespace shardplan {
 
 enum class Code {
+  kCancelled = 1,
   kInvalidArgument = 3,
+  kDeadlineExceeded = 4,
   kNotFound = 5,
+  kResourceExhausted = 8,
   kFailedPrecondition = 9,
+  kAborted = 10,
   kInternal = 13,
   kUnavailable = 14
 };

@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "probe/command.h"
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <csignal>
+#include <fstream>
+#include <iostream>
+
+#include "planner/base/nearest.h"
+#include "probe/options.h"
+#include "probe/probes.h"
+
+namespace shardplan::probe {
+namespace {
+
+constexpr int kDone = 0, kFailed = 1, kUsage = 2, kInterrupted = 130;
+
+struct Options {
+  std::string device{DefaultDevice()};
+  int gpu = 0;
+  MeasureOptions measure;
+};
+
+int Complain(std::string_view message, int code) {
+  std::fputs(fmt::format("shardplan-probe: {}\n", message).c_str(), stderr);
+  return code;
+}
+
+int CodeOf(const Error& error) {
+  return error.code == Code::kInvalidArgument ? kUsage
+         : error.code == Code::kCancelled     ? kInterrupted
+                                              : kFailed;
+}
+
+void AddCommon(CLI::App& app, Options& options) {
+  app.add_option("--device", options.device, "cuda or host; default: cuda where a GPU is seen")
+      ->type_name("KIND");
+  app.add_option("--gpu", options.gpu, "number of the GPU; default 0")->type_name("N");
+  StoppingRule& rule = options.measure.rule;
+  app.add_option("--relative-error", rule.relative_error,
+                 "stop once the median is known this well; default 0.02")
+      ->type_name("SHARE");
+  app.add_option("--time-limit", rule.time_limit.value, "seconds of samples a point; default 2")
+      ->type_name("SECONDS");
+  app.add_option("--min-samples", rule.min_samples, "default 5")->type_name("N");
+  app.add_option("--max-samples", rule.max_samples, "default 200")->type_name("N");
+  app.add_option("--warm-up", options.measure.warm_up, "runs before the first sample; default 2")
+      ->type_name("N");
+}
+
+// The failed allocation and the allocator's state, as a record of its own.
+void AddOutOfMemory(Session& session, const Probe& probe, const Json& point, const Error& error) {
+  const MemoryState memory = session.device.Memory();
+  Record record{
+      .probe = std::string(probe.name),
+      .params = point,
+      .metric = "failed_allocation",
+      .unit = "B",
+      .more = {
+          {"error", error.message},
+          {"memory", {{"free", memory.free}, {"total", memory.total}, {"ours", memory.ours}}}}};
+  const auto bytes = static_cast<double>(memory.refused);
+  record.summary = {bytes, bytes, bytes, 1, 0, Stop::kGoOn};
+  session.records.AddOwn(record);
+}
+
+// One point. Out of memory ends the point, not the run.
+Result<void> MeasureOne(Session& session, const Probe& probe, const Json& point) {
+  Result<void> done = probe.measure(session, point);
+  if (done || done.error().code != Code::kResourceExhausted) return done;
+  AddOutOfMemory(session, probe, point, done.error());
+  return {};
+}
+
+int Run(const Options& options, const Probe& probe, const std::vector<Json>& points) {
+  Watch watch;
+  const Result<std::unique_ptr<Device>> device = OpenDevice(options.device, options.gpu, watch);
+  if (!device) return Complain(device.error().message, CodeOf(device.error()));
+  const Result<std::unique_ptr<Stream>> stream = (*device)->MakeStream();
+  if (!stream) return Complain(stream.error().message, CodeOf(stream.error()));
+  Records records((*device)->info(), true);
+  Session session{**device, watch, records, **stream, options.measure};
+  for (const Json& point : points)
+    if (const Result<void> done = MeasureOne(session, probe, point); !done)
+      return Complain(done.error().message, CodeOf(done.error()));
+  if (!records.written()) return Complain("standard output cannot be written", kFailed);
+  if (records.wrong() > 0)
+    return Complain(fmt::format("{} elements were wrong", records.wrong()), kFailed);
+  return kDone;
+}
+
+std::string Help() {
+  std::string text = "usage: shardplan-probe PROBE [--option=value ...]\n";
+  for (const Probe& probe : Probes())
+    text += fmt::format("  {:<14} {}\n", probe.name, probe.summary);
+  return text +
+         "Measures this machine; records (JSON lines) go to standard output.\n"
+         "All options of a probe: shardplan-probe PROBE --help\n"
+         "Exit codes: 0 done, 1 failed or wrong results, 2 bad usage, 130 interrupted\n";
+}
+}  // namespace
+
+int RunCommandLine(int argc, const char* const* argv) {
+  std::signal(SIGPIPE, SIG_IGN);
+  const std::string word = argc > 1 ? argv[1] : "";
+  if (word.empty() || word == "--help" || word == "-h") {
+    std::fputs(Help().c_str(), word.empty() ? stderr : stdout);
+    return word.empty() ? kUsage : kDone;
+  }
+  const Probe* probe = FindProbe(word);
+  if (probe == nullptr) {
+    std::vector<std::string> names;
+    for (const Probe& row : Probes()) names.emplace_back(row.name);
+    return Complain(
+        fmt::format("there is no probe '{}': {}", word, Suggest(word, names, "it takes")), kUsage);
+  }
+  Options options;
+  CLI::App app(std::string(probe->summary), std::string(probe->name));
+  app.set_help_flag("-h,--help", "this text");
+  AddCommon(app, options);
+  const std::function<std::vector<Json>()> points = probe->declare(app);
+  try {
+    app.parse(argc - 1, argv + 1);
+  } catch (const CLI::CallForHelp&) {
+    std::fputs(app.help("shardplan-probe").c_str(), stdout);
+    return kDone;
+  } catch (const CLI::ParseError& error) {
+    return Complain(fmt::format("{}: {}; shardplan-probe {} --help shows all options", probe->name,
+                                error.what(), probe->name),
+                    kUsage);
+  }
+  return Run(options, *probe, points());
+}
+}  // namespace shardplan::probe

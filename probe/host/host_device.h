@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+// The host device: threads for streams, OpenBLAS for products, ordinary memory.
+#pragma once
+#include <atomic>
+#include <memory>
+
+#include "probe/device.h"
+#include "probe/watch.h"
+
+namespace shardplan::probe {
+
+class HostDevice : public Device {
+ public:
+  explicit HostDevice(Watch& watch);
+  const DeviceInfo& info() const override { return info_; }
+  Result<std::unique_ptr<Stream>> MakeStream() override;
+  Result<Seconds> Between(const Event& from, const Event& to) override;
+  Result<Buffer> Allocate(std::size_t bytes, Place place) override;
+  MemoryState Memory() override;
+  Result<void> Copy(void* to, const void* from, std::size_t bytes, Stream& stream) override;
+  Result<Work> Gemm(const GemmShape& shape) override;
+  Result<Work> Nothing() override;
+
+ private:
+  Watch& watch_;
+  DeviceInfo info_;
+  std::shared_ptr<std::atomic<std::size_t>> ours_;  // outlives the device in buffers' deleters
+  std::size_t refused_ = 0;
+};
+}  // namespace shardplan::probe

@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "probe/probes.h"
+
+namespace shardplan::probe {
+
+const std::vector<Probe>& Probes() {
+  static const std::vector<Probe> probes{
+      {"gemm", "matrix products", DeclareGemm, MeasureGemm},
+  };
+  return probes;
+}
+
+const Probe* FindProbe(std::string_view name) {
+  for (const Probe& probe : Probes())
+    if (probe.name == name) return &probe;
+  return nullptr;
+}
+}  // namespace shardplan::probe
