@@ -82,8 +82,9 @@ struct BlockCost {
   Bytes saved;                                         // kept from forward to backward
   Bytes workspace;                                     // besides, while this block's backward runs
   Bytes saved_whole;                                   // what it would keep without recomputation
-  double flops = 0;          // executed, forward + backward + recomputation
-  double dense_weights = 0;  // of dense_parameters, in matrix products
+  double flops = 0;           // executed, forward + backward + recomputation
+  double dense_weights = 0;   // of dense_parameters, in matrix products
+  double largest_weight = 0;  // parameters of the largest tensor
   Seconds Pass() const {
     return forward + backward + recompute + host + tensor_comm + context_comm + expert_comm;
   }
@@ -106,10 +107,11 @@ struct Instant {
   const char* name = "";
   Bytes activations, workspace, logits;
   double gradients = 0;  // share of the stage's gradients alive, where they are born in backward
+  double unreduced = 0;  // under ZeRO-2/3, of that: not yet reduced, in `reducing` instead
   Bytes gathered;        // under ZeRO-3: unsharded units
   Bytes reducing;        // under ZeRO-2/3: reduction inputs
   bool autocast_copies = false;
-  bool optimizer_step = false;
+  double updated = 0;  // in the optimizer's step: share of the parameters updated at once
 };
 
 inline constexpr int kMaxInstants = 8;

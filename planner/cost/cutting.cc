@@ -33,6 +33,12 @@ std::uint8_t AttentionBit(AttentionImpl impl) {
 }
 }  // namespace
 
+Recompute Meant(const Job& job, const Recompute& recompute) {
+  if (recompute.kind == RecomputeKind::kSelective && job.conventions.selective_every_second_block)
+    return {.kind = RecomputeKind::kLayers, .modules = 0, .layers = {job.model->facts.layers / 2}};
+  return recompute;
+}
+
 Cutting::Cutting(const Job& job, const Sharding& sharding)
     : job_(job),
       model_(*job.model),
@@ -98,6 +104,7 @@ double Cutting::SavedBytes(const Op& op) const {
     if (!(saved.kernels & conventions_.kernels)) continue;
     if (!(saved.attention & AttentionBit(training_.attention))) continue;
     if (saved.dropout_only && training_.dropout <= 0) continue;
+    if (saved.batched_only && sharding_.micro_batch_size == 1) continue;
     const double scores = saved.per_score > 0 ? saved.per_score * op.heads * Keys(op) : 0;
     bytes += ElementBytes(saved.type) * (saved.elements + scores) * tokens_ / Split(saved.cut);
   }
@@ -126,8 +133,13 @@ Keep Cutting::KeepOf(const Op& op, const Recompute& recompute, int products) con
     if (conventions_.selective_per_op) {
       // torchtitan's policy saves attention's output and every second matrix product's.
       if (op.kind == OpKind::kAttention) return Keep::kAll;
-      if (op.kind == OpKind::kGemm || op.kind == OpKind::kGroupedGemm)
-        return products % 2 == 1 ? Keep::kOutputOnly : Keep::kNothing;
+      if (op.kind == OpKind::kGemm || op.kind == OpKind::kGroupedGemm) {
+        // The compiler saves only what the backward pass reads, and nothing reads the output of the
+        // block's last product: the residual's gradient is the sum's.
+        if (products % 2 == 1)
+          return op.row && conventions_.kernels == kCompiled ? Keep::kUnread : Keep::kOutputOnly;
+        return Keep::kNothing;
+      }
       if (op.kind == OpKind::kDispatch || op.kind == OpKind::kCombine || op.kind == OpKind::kLoss)
         return Keep::kAll;
       return Keep::kNothing;
@@ -147,6 +159,7 @@ void Cutting::Own(const Op& op, BlockCost& cost) const {
     if (cut == Cut::kExpert) {
       mine /= double(sharding_.ep) * sharding_.etp;
       cost.expert_parameters += mine;
+      cost.largest_weight = std::max(cost.largest_weight, mine);
       return;
     }
     const bool vocabulary =
@@ -157,6 +170,7 @@ void Cutting::Own(const Op& op, BlockCost& cost) const {
       mine /= Split(cut);
     }
     cost.dense_parameters += mine;
+    cost.largest_weight = std::max(cost.largest_weight, mine);
     if (op.kind == OpKind::kGemm && parameters == op.weights) cost.dense_weights += mine;
   };
   share(op.weights, op.weight_cut);

@@ -10,8 +10,11 @@
 
 namespace shardplan {
 
-// What recomputation leaves of one op's saved tensors.
-enum class Keep { kAll, kNothing, kOutputOnly };
+// What recomputation leaves of one op's saved tensors. kUnread: nothing, and nothing runs again.
+enum class Keep { kAll, kNothing, kOutputOnly, kUnread };
+
+// What is recomputed, said in full: `selective` where it stands for a share of the blocks.
+Recompute Meant(const Job& job, const Recompute& recompute);
 
 class Cutting {
  public:

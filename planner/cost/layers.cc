@@ -327,16 +327,17 @@ LayersCost CostLayers(const Job& job, const Sharding& sharding) {
   const Model& model = *job.model;
   LayersCost cost;
   cost.tokens = walk.tokens();
-  const bool some_layers = sharding.recompute.kind == RecomputeKind::kLayers;
+  const Recompute recompute = Meant(job, sharding.recompute);
+  const bool some_layers = recompute.kind == RecomputeKind::kLayers;
   const Recompute none, full{.kind = RecomputeKind::kFull, .modules = 0, .layers = {}};
   for (const Block& block : model.blocks) {
-    cost.blocks.push_back(walk.Cost(block, some_layers ? none : sharding.recompute));
+    cost.blocks.push_back(walk.Cost(block, some_layers ? none : recompute));
     if (some_layers) cost.recomputed.push_back(walk.Cost(block, full));
   }
   cost.embedding = walk.Cost(model.embedding, none);
   cost.head = walk.Cost(model.head, none);
   for (const Block& module : model.mtp) {
-    const BlockCost layer = walk.Cost(module, some_layers ? none : sharding.recompute);
+    const BlockCost layer = walk.Cost(module, some_layers ? none : recompute);
     cost.mtp.push_back(layer);
   }
   const double logits = walk.tokens() * walk.padded_vocab() / walk.vocab_split();

@@ -6,6 +6,7 @@
 
 #include "planner/base/check.h"
 #include "planner/cost/cost.h"
+#include "planner/cost/cutting.h"
 #include "planner/cost/pipeline.h"
 #include "planner/framework/stages.h"
 
@@ -75,7 +76,7 @@ class StageBuilder {
       : job_(job),
         model_(*job.model),
         layers_(layers),
-        sharding_(sharding),
+        recompute_(Meant(job, sharding.recompute)),
         placement_(placement),
         counts_(CountLayers(job, placement)) {}
 
@@ -87,7 +88,7 @@ class StageBuilder {
     load.stage = static_cast<int>(stage);
     Sums sums;
     double layers = std::accumulate(counts_[stage].begin(), counts_[stage].end(), 0.0);
-    const double again = RecomputedShare(sharding_.recompute, model_, stage, layers);
+    const double again = RecomputedShare(recompute_, model_, stage, layers);
     for (std::size_t b = 0; b < layers_.blocks.size(); ++b) {
       const double count = counts_[stage][b];
       if (count <= 0) continue;
@@ -137,7 +138,7 @@ class StageBuilder {
   const Job& job_;
   const Model& model_;
   const LayersCost& layers_;
-  const Sharding& sharding_;
+  const Recompute recompute_;
   const Placement& placement_;
   const LayerCounts counts_;
 };
@@ -145,19 +146,21 @@ class StageBuilder {
 void StageBuilder::Instants(StageLoad& load) const {
   const Conventions& c = job_.conventions;
   const std::size_t stage = static_cast<std::size_t>(load.stage);
-  const bool last = Last(stage), first = stage == 0,
-             full = sharding_.recompute.kind == RecomputeKind::kFull;
+  const bool last = Last(stage), first = stage == 0, full = recompute_.kind == RecomputeKind::kFull;
   const double layer_count = std::accumulate(counts_[stage].begin(), counts_[stage].end(), 0.0);
-  const double again = RecomputedShare(sharding_.recompute, model_, stage, layer_count);
+  const double again = RecomputedShare(recompute_, model_, stage, layer_count);
   const bool recomputes = full || again > 0;
 
   Bytes saved, workspace, whole, unit, shapes;
+  double largest = std::max(first ? layers_.embedding.largest_weight : 0,
+                            last ? layers_.head.largest_weight : 0);
   for (std::size_t b = 0; b < layers_.blocks.size(); ++b) {
     const double count = counts_[stage][b];
     if (count <= 0) continue;
     const BlockCost& block = layers_.blocks[b];
     saved += block.saved * (count * (1 - again));
     workspace = Max(workspace, block.workspace);
+    largest = std::max(largest, block.largest_weight);
     if (again > 0) {
       saved += layers_.recomputed[b].saved * (count * again);
       workspace = Max(workspace, layers_.recomputed[b].workspace);
@@ -181,20 +184,25 @@ void StageBuilder::Instants(StageLoad& load) const {
   }
   const double in_flight = InFlight(placement_.schedule, load.stage, placement_.pp, placement_.vpp,
                                     placement_.microbatches);
-  const Bytes held = saved * in_flight + root_saved * in_flight + shapes +
+  const Bytes sent = c.keeps_stage_outputs && !last ? layers_.boundary * in_flight : Bytes{};
+  const Bytes held = saved * in_flight + root_saved * in_flight + shapes + sent +
                      (placement_.pp > 1 ? layers_.boundary * 2 : Bytes{});
   const double parameters = std::max(1.0, load.dense_parameters + load.expert_parameters);
-  const double head_share =
-      last ? (layers_.head.dense_parameters +
-              (model_.facts.tied_embeddings ? layers_.embedding.dense_parameters : 0)) /
-                 parameters
-           : 0;
+  const bool tied = model_.facts.tied_embeddings;
+  const double head_parameters =
+      last ? layers_.head.dense_parameters + (tied ? layers_.embedding.dense_parameters : 0) : 0;
+  const double head_share = head_parameters / parameters;
+  const double root_share = root.value / c.gather_bytes / parameters;
+  // The embedding's own gradient comes after the first layer's backward; a tied one is the head's.
+  const double embedding_share =
+      first && !(tied && last) ? layers_.embedding.dense_parameters / parameters : 0;
 
   // Share of the gradients alive at the loss, and once the backward pass is through. Applied in the
-  // backward, each is freed as it comes: one block's, or the head's, are alive.
+  // backward, each is freed as it comes: the largest tensor's is alive.
   const bool applied = job_.training->optimizer_in_backward;
   const double accumulated = placement_.microbatches > 1 && !applied ? 1 : 0;
-  const double all = applied ? Max(unit, root).value / c.gather_bytes / parameters : 1;
+  const double all = applied ? largest / parameters : 1;
+  const double at_once = c.updates_one_by_one ? largest / parameters : all;
 
   // Gathered and reduced units, for policies that shard parameters. FSDP under a pipeline keeps its
   // stage gathered and its gradients whole until the last micro batch.
@@ -221,9 +229,9 @@ void StageBuilder::Instants(StageLoad& load) const {
          .gathered = gathered(root + unit),
          .reducing = whole_gradients,
          .autocast_copies = true,
-         .optimizer_step = false});
+         .updated = 0});
     const Bytes head_gradient =
-        c.head_gradient_at_loss ? Bytes{c.gather_bytes * layers_.head.dense_weights} : Bytes{};
+        c.head_gradient_at_loss ? Bytes{c.gather_bytes * head_parameters} : Bytes{};
     add({.name = "loss backward",
          .activations = held + at_loss,
          .workspace = head_gradient,
@@ -232,7 +240,7 @@ void StageBuilder::Instants(StageLoad& load) const {
          .gathered = gathered(root + unit),
          .reducing = whole_gradients,
          .autocast_copies = !full,
-         .optimizer_step = false});
+         .updated = 0});
   }
   const Bytes logits_kept = last ? layers_.logits_kept : Bytes{};
   add({.name = "last layer backward",
@@ -243,26 +251,31 @@ void StageBuilder::Instants(StageLoad& load) const {
        .gathered = gathered(root + unit * 2.0),
        .reducing = Max(whole_gradients, unit * reduce_factor),
        .autocast_copies = !full,
-       .optimizer_step = false});
+       .updated = 0});
   const Bytes earlier = saved * (in_flight - 1) + root_saved * (in_flight - 1) + shapes;
+  // FSDP reduces its root unit, embedding and head, last: the head's gradient waits in 16 bits.
+  const double waiting = c.fsdp_style && !applied ? std::min(root_share, all) : 0;
+  const Bytes head_waits = c.fsdp_style ? Bytes{c.gather_bytes * head_parameters} : Bytes{};
   add({.name = "first layer backward",
        .activations = earlier + root_saved + whole,
        .workspace = workspace,
        .logits = logits_kept,
-       .gradients = all,
+       .gradients = applied ? all : std::max(accumulated, all - embedding_share),
+       .unreduced = waiting - (applied ? 0 : std::min(embedding_share, waiting)),
        .gathered = gathered(root + unit * 2.0),
-       .reducing = Max(whole_gradients, unit * reduce_factor),
+       .reducing = Max(whole_gradients, unit * reduce_factor + head_waits),
        .autocast_copies = false,
-       .optimizer_step = false});
+       .updated = 0});
   add({.name = "gradient reduction",
        .activations = earlier,
        .workspace = {},
        .logits = logits_kept,
        .gradients = all,
+       .unreduced = waiting,
        .gathered = {},
        .reducing = Max(whole_gradients, root * reduce_factor),
        .autocast_copies = false,
-       .optimizer_step = false});
+       .updated = 0});
   add({.name = "optimizer step",
        .activations = shapes,
        .workspace = {},
@@ -271,7 +284,7 @@ void StageBuilder::Instants(StageLoad& load) const {
        .gathered = {},
        .reducing = {},
        .autocast_copies = false,
-       .optimizer_step = true});
+       .updated = at_once});
 }
 
 // `replicas` reduces the shards of `inside` between groups; a group of one: there are none.

@@ -39,8 +39,9 @@ LoadState::LoadState(const Job& job, const StatePerPolicy& state, const StageLoa
   parameters_ =
       state.parameters_on_gpu ? c.parameter_bytes * (state.parameters_sharded ? shard : whole) : 0;
   states_ = state.optimizer_on_gpu ? (c.master_bytes + c.moment_bytes) * shard : 0;
-  buckets_ = c.bucket_copy_bytes * whole + std::min(state.fixed, 4 * whole);
-  standing_ = parameters_ + states_ + buckets_;
+  buckets_ = c.bucket_copy_bytes * whole;
+  workspaces_ = c.blas_workspaces * BlasWorkspaces(job.machine->gpu).value;
+  standing_ = parameters_ + states_ + buckets_ + workspaces_;
   autocast_ = c.autocast_copy_bytes * load.autocast_weights;
   gradients_ =
       state.gradients_on_gpu() ? c.gradient_bytes * (state.gradients_sharded ? shard : whole) : 0;
@@ -49,6 +50,7 @@ LoadState::LoadState(const Job& job, const StatePerPolicy& state, const StageLoa
   sharded_ = state.parameters_sharded ? 1 : 0;
   unit_gathered_ = state.stage_gathered ? 0 : 1;
   stage_gathered_ = state.stage_gathered ? c.gather_bytes * whole : 0;
+  backward_buffers_ = std::min(state.fixed, 4 * whole);
   temporaries_ = state.optimizer_on_gpu
                      ? (c.optimizer_temporary_bytes + c.sharded_fp32_gradient_bytes) * shard
                      : 0;
@@ -63,12 +65,13 @@ MemoryParts LoadState::Parts(const Instant& instant) const {
   set(MemoryPart::kGradients, gradients_ * Alive(instant));
   set(MemoryPart::kOptimizerStates, states_);
   set(MemoryPart::kActivations, activations_ * instant.activations.value);
-  set(MemoryPart::kWorkspace, instant.workspace.value);
+  set(MemoryPart::kWorkspace, workspaces_ + instant.workspace.value);
   set(MemoryPart::kLogits, instant.logits.value);
   set(MemoryPart::kGathered, sharded_ * unit_gathered_ * instant.gathered.value +
-                                 (instant.optimizer_step ? 0 : stage_gathered_));
-  set(MemoryPart::kBuckets, buckets_ + sharded_ * instant.reducing.value);
-  set(MemoryPart::kTemporaries, instant.optimizer_step ? temporaries_ : 0);
+                                 (instant.updated > 0 ? 0 : stage_gathered_));
+  set(MemoryPart::kBuckets,
+      buckets_ + sharded_ * instant.reducing.value + (instant.updated > 0 ? 0 : backward_buffers_));
+  set(MemoryPart::kTemporaries, temporaries_ * instant.updated);
   return parts;
 }
 

@@ -13,7 +13,7 @@ struct StatePerPolicy {
   bool parameters_sharded, stage_gathered, gradients_sharded;
   bool optimizer_on_gpu, parameters_on_gpu, activations_on_gpu;
   double dense_shard, expert_shard;  // of a rank's parameters
-  double fixed;                      // bytes of fixed buckets
+  double fixed;                      // bytes of fixed buckets, while gradients are reduced
   // Offloaded optimizers take the gradients to the host as they come.
   bool gradients_on_gpu() const { return optimizer_on_gpu || !gradients_sharded; }
 };
@@ -27,16 +27,19 @@ class LoadState {
             activations_ * instant.activations.value + instant.workspace.value +
             instant.logits.value +
             sharded_ * (unit_gathered_ * instant.gathered.value + instant.reducing.value) +
-            (instant.optimizer_step ? temporaries_ : stage_gathered_)};
+            (instant.updated > 0 ? temporaries_ * instant.updated
+                                 : stage_gathered_ + backward_buffers_)};
   }
   // The same by cause; the parts add up to Allocated.
   MemoryParts Parts(const Instant& instant) const;
 
  private:
-  double Alive(const Instant& instant) const { return whole_step_ ? 1 : instant.gradients; }
+  double Alive(const Instant& instant) const {
+    return whole_step_ ? 1 : instant.gradients - sharded_ * instant.unreduced;
+  }
   bool whole_step_;
-  double parameters_, states_, buckets_, standing_, autocast_, gradients_, activations_, sharded_,
-      unit_gathered_, stage_gathered_, temporaries_;
+  double parameters_, states_, buckets_, workspaces_, standing_, autocast_, gradients_,
+      activations_, sharded_, unit_gathered_, stage_gathered_, backward_buffers_, temporaries_;
 };
 
 // Least length of the pipeline as one stage sees it, `extra` added to each of its micro batches.

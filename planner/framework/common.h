@@ -80,9 +80,16 @@ inline void LossBytes(const Training& training, Conventions& c) {
       c.logit_bytes_forward = 2;
       c.logit_bytes_backward = 6;
       break;
-    case LossImpl::kChunked:
-      c.logit_bytes_forward = c.logit_bytes_backward = 1.5;
-      break;  // one chunk of eight is whole
+    case LossImpl::kChunked: {
+      // torchtune's CEWithChunkedOutputLoss: eight chunks of 16-bit logits, each upcast by itself.
+      // Eager code keeps their fp32 log-softmax to the backward pass; compiled code makes it again,
+      // and turns logits into gradients chunk by chunk. The head's gradient is summed over chunks.
+      const double chunk = 1.0 / 8;
+      c.logit_bytes_forward = training.compile ? 2 + 2 * chunk : 6 + 8 * chunk;
+      c.logit_bytes_backward = training.compile ? 2 + 4 * chunk : 6 + 8 * chunk;
+      c.head_gradient_at_loss = true;
+      break;
+    }
   }
   if (training.loss != LossImpl::kEager && training.keep_logits) c.logit_kept_bytes = 2;
 }
@@ -103,6 +110,14 @@ inline void TorchStates(const Training& training, Conventions& c) {
       break;
     default:
       c.optimizer_temporary_bytes = 0;
+  }
+  // torchao's AdamW8bit, which is no single kernel as bitsandbytes' is: parameter and both moments
+  // of one tensor at a time in fp32.
+  if (training.optimizer == Optimizer::kAdamW8bit &&
+      training.optimizer_impl != OptimizerImpl::kFused &&
+      training.optimizer_impl != OptimizerImpl::kPaged) {
+    c.optimizer_temporary_bytes = 12;
+    c.updates_one_by_one = true;
   }
   // Nothing in PyTorch is called selective; core attention is what users recompute by hand.
   c.selective_modules = 1u << static_cast<int>(Module::kCoreAttention);

@@ -41,7 +41,8 @@ constexpr Row kRows[] = {
 
 }  // namespace
 
-TrainingDefaults DefaultsOf(FrameworkId framework, Precision precision, bool compile) {
+TrainingDefaults DefaultsOf(FrameworkId framework, Precision precision, std::string_view family,
+                            bool compiles_loss) {
   const Row& row = kRows[static_cast<int>(framework)];
   SHARDPLAN_CHECK(row.framework == framework);
   TrainingDefaults defaults{row.gradients,      row.reduction,           row.moments,
@@ -74,8 +75,12 @@ TrainingDefaults DefaultsOf(FrameworkId framework, Precision precision, bool com
   }
   // NeMo AutoModel, which is how experts train under FSDP, ships with DeepEP.
   if (framework == FrameworkId::kFsdp) defaults.moe_dispatcher = MoeDispatcher::kDeepEp;
-  // torch.compile of torchtitan covers the loss.
-  if (framework == FrameworkId::kTorchtitan && compile) defaults.loss = LossImpl::kCompiled;
+  // torch.compile covers the blocks; torchtitan's covers the loss too since February 2025. A spec
+  // that does not tell gets the older, larger loss: its plans fit either way.
+  if (framework == FrameworkId::kTorchtitan && compiles_loss) defaults.loss = LossImpl::kCompiled;
+  // MPT is LLM Foundry's architecture, whose loss_fn is fused_crossentropy: flash-attn's kernel,
+  // which writes the gradient over the logits as Transformer Engine's does.
+  if (framework == FrameworkId::kFsdp && family == "mpt") defaults.loss = LossImpl::kTe;
   return defaults;
 }
 }  // namespace shardplan

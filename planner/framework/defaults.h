@@ -3,6 +3,8 @@
 //
 // One table. What a framework does whatever the spec says is in its Conventions (framework.h).
 #pragma once
+#include <string_view>
+
 #include "planner/framework/training.h"
 
 namespace shardplan {
@@ -18,5 +20,8 @@ struct TrainingDefaults {
   MoeDispatcher moe_dispatcher = MoeDispatcher::kAllToAll;
 };
 
-TrainingDefaults DefaultsOf(FrameworkId framework, Precision precision, bool compile);
+// `family`: the model's. `compiles_loss`: the spec compiles, and names a version or a setting that
+// only releases of torchtitan know whose torch.compile covers the loss too.
+TrainingDefaults DefaultsOf(FrameworkId framework, Precision precision, std::string_view family,
+                            bool compiles_loss);
 }  // namespace shardplan

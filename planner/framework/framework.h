@@ -34,6 +34,7 @@ struct Conventions {
   double master_bytes = 4;               // fp32 copy of the parameters, sharded with the optimizer
   double moment_bytes = 8;               // optimizer moments
   double optimizer_temporary_bytes = 0;  // per parameter during the optimizer's step (foreach)
+  bool updates_one_by_one = false;       // the optimizer's temporaries are of one tensor
   double sharded_fp32_gradient_bytes = 0;  // ZeRO-1/2's fp32 gradient of the own shard in the step
   double residual_bytes = 2;               // element of the residual stream
   double compute_bytes = 2;                // element of activations
@@ -49,8 +50,11 @@ struct Conventions {
   bool dummy_weight_gradients = false;  // one cached buffer per distinct weight shape (TE)
   int vocab_multiple = 1;               // the vocabulary is padded to a multiple of this times tp
   bool vocab_parallel = true;
-  double fixed_buffer_bytes = 0;   // buckets of fixed size (DeepSpeed's), bytes per rank
-  double max_live_parameters = 0;  // DeepSpeed's stage3_max_live_parameters; 0: no limit
+  double fixed_buffer_bytes = 0;  // buckets of fixed size (DeepSpeed's), bytes per rank, from the
+                                  // first backward to the optimizer's step
+  double blas_workspaces = 1;     // PyTorch's, and as much again where a library brings its own
+  bool keeps_stage_outputs = false;  // what a stage sent on stays alive until its backward
+  double max_live_parameters = 0;    // DeepSpeed's stage3_max_live_parameters; 0: no limit
   double allocator_slack =
       0.05;  // reserved beyond allocated, as a fraction, unavoidable half of it
   double context_bytes = 0.6 * (1u << 30);  // CUDA context, loaded modules, library workspaces
@@ -79,6 +83,7 @@ struct Conventions {
   // What `selective` means: modules recomputed, or every second matmul (per-op SAC).
   std::uint32_t selective_modules = 0;
   bool selective_per_op = false;
+  bool selective_every_second_block = false;
   bool checkpoint_sequence_sharded = true;  // inputs of recomputed layers are cut by tp under SP
 };
 

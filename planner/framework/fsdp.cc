@@ -15,6 +15,8 @@ Conventions FsdpConventions(const Training& training, const Model&) {
   LossBytes(training, c);
   c.vocab_parallel = training.vocab_parallel;
   c.fsdp_style = true;
+  // What loops over FSDP call selective: a share of the blocks in full (fms-fsdp, torchtune).
+  c.selective_every_second_block = true;
   c.gradients_sharded_between_microbatches = true;
   c.reduce_each_microbatch = true;
   c.default_overlap = {

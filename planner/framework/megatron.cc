@@ -1,19 +1,52 @@
 // SPDX-License-Identifier: Apache-2.0
-// Megatron-LM / Megatron-Core (also Bridge, NeMo and Megatron-DeepSpeed).
+// Megatron-LM / Megatron-Core (also Bridge and NeMo), and the Megatron-DeepSpeed fork of BLOOM.
 #include "planner/framework/common.h"
 #include "planner/framework/conventions.h"
 
 namespace shardplan {
 
-Conventions MegatronConventions(const Training& training, const Model&) {
+namespace {
+
+// Bytes per weight that Transformer Engine quantizes and keeps beside the 16-bit one, for the
+// products of both passes: fp8 data and its transpose (Blackwell multiplies without one, but the
+// planner's conventions do not see the GPU), MX blocks of 32 in rows and in columns with a byte of
+// scale each, NV blocks of 16 in 4 bits likewise.
+double QuantizedWeightBytes(Precision precision) {
+  switch (precision) {
+    case Precision::kFp8:
+      return 2;
+    case Precision::kMxfp8:
+      return 2 * (1 + 1.0 / 32);
+    case Precision::kNvfp4:
+      return 2 * (0.5 + 1.0 / 16);
+    default:
+      return 0;
+  }
+}
+
+// What the fork of the BigScience workshop does otherwise (Megatron-DeepSpeed, 2021-22):
+// DeepSpeed's ZeRO-1 optimizers own the masters and reduce through buckets.
+void BigScience(const Training& training, Conventions& c) {
+  // Two buckets of 5e8 16-bit elements (reduce_bucket_size, allgather_bucket_size).
+  c.fixed_buffer_bytes = 2 * 5e8 * 2;
+  c.allocator_slack = 0.15;            // PyTorch 1.11, eager scores of many sizes
+  c.context_bytes = 3.0 * (1u << 30);  // with apex's and DeepSpeed's kernels, CUDA 11.3
+  if (training.precision != Precision::kBf16Mixed) return;
+  // BF16_Optimizer keeps fp32 gradients of all parameters, unsharded, beside the 16-bit ones.
+  c.gradient_bytes = 2 + 4;
+  c.wire_gradient_bytes = 4;
+  c.sharded_fp32_gradient_bytes = 4;
+}
+}  // namespace
+
+Conventions MegatronConventions(const Training& training, const Model& model) {
   Conventions c;
   const bool full = IsFull(training.precision);
   // Without Transformer Engine attention is unfused and the older fused kernels run.
   const bool local = training.attention == AttentionImpl::kEager;
   c.kernels = local ? kMegatronLocal : kTransformerEngine;
   c.parameter_bytes = full ? 4 : 2;
-  // Transformer Engine keeps the fp8 weight and its transpose beside the 16-bit one.
-  if (IsNarrow(training.precision) && !training.fp8_params) c.parameter_bytes += 2;
+  if (!training.fp8_params) c.parameter_bytes += QuantizedWeightBytes(training.precision);
   c.compute_bytes = c.residual_bytes = full ? 4 : 2;
   c.gradient_bytes = BytesOf(training.gradient_dtype);
   c.wire_gradient_bytes = BytesOf(training.reduce_dtype);
@@ -49,6 +82,9 @@ Conventions MegatronConventions(const Training& training, const Model&) {
   c.default_overlap = {
       .grad_reduce = !local, .param_gather = !local, .tp = false, .p2p = true, .moe = false};
   c.p2p_split_over_tp = true;
+  c.blas_workspaces = local ? 1 : 2;  // Transformer Engine's own
+  // ALiBi and a norm after the embedding are in no other Megatron.
+  if (model.family == "bloom") BigScience(training, c);
   return c;
 }
 }  // namespace shardplan

@@ -15,6 +15,7 @@ Conventions NanotronConventions(const Training& training, const Model&) {
   c.master_bytes = 4;
   c.moment_bytes = MomentBytes(training.optimizer, 4);
   c.gradient_life = GradientLife::kWholeStep;
+  c.keeps_stage_outputs = true;
   c.logit_bytes_forward = c.logit_bytes_backward = 10;
   c.allocator_slack = 0.08;
   c.fused_pointwise = true;

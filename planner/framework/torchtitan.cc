@@ -9,9 +9,10 @@ Conventions TorchtitanConventions(const Training& training, const Model& model) 
   Conventions c = FsdpConventions(training, model);
   c.kernels = training.compile ? kCompiled : kTitan;
   c.selective_per_op = true;
+  c.selective_every_second_block = false;
   c.vocab_parallel = training.vocab_parallel;
-  // The loss of the eager path keeps the logits, a float copy, log-softmax and both gradients.
-  if (training.loss == LossImpl::kEager) c.logit_bytes_backward = 16;
+  // The training loop's `pred` keeps the 16-bit logits alive until the backward pass.
+  if (training.loss == LossImpl::kEager) c.logit_bytes_backward += 2;
   return c;
 }
 }  // namespace shardplan

@@ -34,6 +34,15 @@ struct Gpu {
   double pcie_gen = 5;
 };
 
+// Workspaces that PyTorch gives cuBLAS and cuBLASLt, allocated for good at the first product: 32 MiB
+// each from Hopper on, 8.1 MiB before (aten/src/ATen/cuda/CublasHandlePool.cpp). An H200 holds
+// 64 MiB between steps beyond its tensors.
+inline Bytes BlasWorkspaces(const Gpu& gpu) {
+  const bool large =
+      gpu.architecture == Architecture::kHopper || gpu.architecture == Architecture::kBlackwell;
+  return Bytes{2 * (large ? 32 : 8.125) * (1 << 20)};
+}
+
 enum class Fabric { kSwitch, kMesh, kBridge, kPcie };  // how GPUs of one domain reach each other
 struct ScaleUp {
   std::string kind = "pcie4";  // name in configs/links

@@ -71,6 +71,7 @@ struct Saved {
   std::uint16_t kernels = kAnyKernels;
   std::uint8_t attention = kAnyAttention;
   bool dropout_only = false;  // kept only where dropout > 0
+  bool batched_only = false;  // kept only where a micro batch has several sequences
   Until until = Until::kOwnBackward;
 };
 

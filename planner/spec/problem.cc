@@ -32,7 +32,7 @@ Result<Problem> Resolve(const SourcePtr& source, const std::string& directory,
     problem.machine = std::move(*machine);
   }
   if (needs == Needs::kAll) {
-    Result<Training> training = ResolveTrain(*text);
+    Result<Training> training = ResolveTrain(*text, problem.model.family);
     if (!training) return tl::unexpected(training.error());
     problem.training = std::move(*training);
     Result<Wishes> wishes = ResolvePlan(*text);

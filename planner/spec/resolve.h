@@ -20,7 +20,8 @@ struct ResolvedModel {
 // `fallback` is the title of a model by hand without a name.
 Result<ResolvedModel> ResolveModel(SpecText& text, const std::string& fallback);
 Result<Machine> ResolveCluster(SpecText& text);
-Result<Training> ResolveTrain(const SpecText& text);
+// `family` of the model, which decides some defaults.
+Result<Training> ResolveTrain(const SpecText& text, const std::string& family);
 Result<Wishes> ResolvePlan(const SpecText& text);
 SearchOptions ResolveSearch(const SpecText& text);
 }  // namespace shardplan

@@ -66,7 +66,7 @@ bool IsVersion(const std::string& text) {
 
 }  // namespace
 
-Result<Training> ResolveTrain(const SpecText& text) {
+Result<Training> ResolveTrain(const SpecText& text, const std::string& family) {
   const v1::Train& train = text.spec.train();
   if (Result<void> fine = RefuseUnsupported(text); !fine) return tl::unexpected(fine.error());
   if (!train.has_seq_length())
@@ -83,7 +83,11 @@ Result<Training> ResolveTrain(const SpecText& text) {
   if (train.has_framework()) t.framework = DomainOf<FrameworkId>(train.framework());
   if (train.has_precision()) t.precision = DomainOf<Precision>(train.precision());
   t.compile = train.compile();
-  const TrainingDefaults defaults = DefaultsOf(t.framework, t.precision, t.compile);
+  // Recipes of float8, and the MX and NV formats, came with the releases that compile the loss.
+  const bool recent = train.has_framework_version() || train.fp8().has_recipe() ||
+                      t.precision == Precision::kMxfp8 || t.precision == Precision::kNvfp4;
+  const TrainingDefaults defaults =
+      DefaultsOf(t.framework, t.precision, family, t.compile && recent);
   t.framework_version = train.has_framework_version()
                             ? train.framework_version()
                             : std::string(FrameworkOf(t.framework).newest_version);

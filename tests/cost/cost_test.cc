@@ -50,20 +50,22 @@ double GiB(Bytes bytes) { return bytes.value / (1 << 30); }
 
 // torch.cuda.max_memory_allocated on one H200, PyTorch 2.11, transformers 5.17 (evidence:
 // one H200).
-TEST(Memory, WalksTinyLlamaToHalfAPercent) {
+TEST(Memory, WalksTinyLlamaToAFifthOfAPercent) {
   struct Row {
     Precision precision;
     RecomputeKind recompute;
     double measured;
+    bool workspaces;  // counted: later rows of a process found cuBLAS's already there
   };
   const Model model = TinyLlama();
   const Machine machine = H200(1, 1);
-  for (const Row& row : {Row{Precision::kBf16True, RecomputeKind::kNone, 24.387},
-                         Row{Precision::kBf16True, RecomputeKind::kFull, 10.382},
-                         Row{Precision::kBf16Mixed, RecomputeKind::kNone, 35.866}}) {
+  for (const Row& row : {Row{Precision::kBf16True, RecomputeKind::kNone, 24.387, true},
+                         Row{Precision::kBf16True, RecomputeKind::kFull, 10.382, false},
+                         Row{Precision::kBf16Mixed, RecomputeKind::kNone, 35.866, false}}) {
     const Training training = HfTraining(row.precision);
     const Evaluation e = Evaluate(MakeJob(model, machine, training, {}), OneGpu(4, row.recompute));
-    EXPECT_NEAR(GiB(e.peak_allocated) / row.measured, 1, 0.005) << row.measured;
+    const Bytes elsewhere = row.workspaces ? Bytes{} : BlasWorkspaces(machine.gpu);
+    EXPECT_NEAR(GiB(e.peak_allocated - elsewhere) / row.measured, 1, 0.002) << row.measured;
     EXPECT_STREQ(e.stages[0].instant, "loss backward");
   }
 }

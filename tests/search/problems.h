@@ -35,7 +35,7 @@ struct SearchProblem {
 };
 
 inline Training TrainingOf(FrameworkId framework, int seq_length, int batch) {
-  const TrainingDefaults defaults = DefaultsOf(framework, Precision::kBf16Mixed, false);
+  const TrainingDefaults defaults = DefaultsOf(framework, Precision::kBf16Mixed, "", false);
   Training training;
   training.framework = framework;
   training.framework_version = FrameworkOf(framework).newest_version;

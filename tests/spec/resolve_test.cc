@@ -56,12 +56,26 @@ TEST(ResolveTrain, LossAndOptimizerAreTheFrameworks) {
   EXPECT_EQ(Train("megatron").loss, LossImpl::kVocabParallel);
   EXPECT_EQ(Train("hf").loss, LossImpl::kEager);
   EXPECT_EQ(Train("torchtitan").loss, LossImpl::kEager);
-  EXPECT_EQ(Resolve({"train.framework=torchtitan", "train.compile=true"}).training.loss,
-            LossImpl::kCompiled);
+  EXPECT_EQ(Resolve({"train.framework=fsdp", "train.compile=true"}).training.loss,
+            LossImpl::kEager);
   EXPECT_EQ(Train("fsdp").optimizer_impl, OptimizerImpl::kForeach);
   EXPECT_EQ(Train("megatron").optimizer_impl, OptimizerImpl::kFused);
   EXPECT_TRUE(Train("megatron").vocab_parallel);
   EXPECT_FALSE(Train("hf").vocab_parallel);
+}
+
+// torchtitan compiles the loss since February 2025; a spec tells that it is so recent by its
+// version or by a setting that came later.
+TEST(ResolveTrain, TorchtitanCompilesTheLossWhereTheSpecIsRecent) {
+  const auto loss = [](std::vector<std::string> sets) {
+    sets.insert(sets.begin(), {"train.framework=torchtitan", "train.compile=true"});
+    return Resolve(sets).training.loss;
+  };
+  EXPECT_EQ(loss({}), LossImpl::kEager);
+  EXPECT_EQ(loss({"train.framework_version=0.2"}), LossImpl::kCompiled);
+  EXPECT_EQ(loss({"train.precision=fp8", "train.fp8.recipe=rowwise"}), LossImpl::kCompiled);
+  EXPECT_EQ(loss({"train.precision=mxfp8"}), LossImpl::kCompiled);
+  EXPECT_EQ(loss({"train.precision=mxfp8", "train.compile=false"}), LossImpl::kEager);
 }
 
 TEST(ResolveTrain, WhatIsGivenWins) {

@@ -1,0 +1,201 @@
+// SPDX-License-Identifier: Apache-2.0
+// What each framework keeps in memory, and when: one claim a test.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <string>
+
+#include "planner/cost/cost.h"
+#include "planner/model/families.h"
+#include "tests/support/cases.h"
+
+namespace shardplan {
+namespace {
+using testing::DgxH100;
+using testing::H200;
+using testing::TinyLlama;
+
+constexpr double kHidden = 2048, kFfn = 5632, kLayers = 22, kVocab = 32000;  // TinyLlama's
+constexpr double kHead = kVocab * kHidden;
+
+Training Of(FrameworkId framework, int batch) {
+  Training training;
+  training.framework = framework;
+  training.seq_length = 2048;
+  training.global_batch_size = batch;
+  training.attention = AttentionImpl::kSdpa;
+  training.loss = LossImpl::kTe;  // the least, so that other instants show
+  return training;
+}
+
+Plan Shape(int micro_batch, RecomputeKind recompute, int zero_stage, int dp) {
+  Plan plan;
+  plan.sharding.micro_batch_size = micro_batch;
+  plan.sharding.recompute.kind = recompute;
+  plan.policy.zero_stage = zero_stage;
+  plan.placement.dp = dp;
+  return plan;
+}
+
+double At(const StageMemory& stage, const std::string& instant) {
+  for (const StageMemory::Point& point : stage.series)
+    if (point.instant == instant) return point.allocated.value;
+  ADD_FAILURE() << "no instant " << instant;
+  return 0;
+}
+
+double Saved(const Training& training, const Sharding& sharding) {
+  const Model model = TinyLlama();
+  const Machine machine = H200(1, 8);
+  const Job job = MakeJob(model, machine, training, {});
+  return CostLayers(job, sharding).blocks[0].saved.value / (2048.0 * sharding.micro_batch_size);
+}
+
+// Its transposed attention output is a view of one sequence and a copy of several.
+TEST(Memory, NanotronCopiesTheAttentionOutputOfSeveralSequences) {
+  const Training training = Of(FrameworkId::kNanotron, 8);
+  EXPECT_NEAR(Saved(training, {.micro_batch_size = 4}) - Saved(training, {.micro_batch_size = 1}),
+              2 * kHidden, 1);
+}
+
+// Column-parallel products keep their gathered input, whole on each rank; one rank gathers nothing.
+TEST(Memory, NanotronGathersTheNormsOutputs) {
+  const Training training = Of(FrameworkId::kNanotron, 8);
+  Sharding whole{.micro_batch_size = 1}, cut{.tp = 4, .sp = true, .micro_batch_size = 1};
+  const double gathered = 2 * 2 * kHidden;
+  const double rest = Saved(training, whole) - gathered;
+  EXPECT_NEAR(Saved(training, cut), gathered + rest / 4, 0.02 * rest);
+}
+
+// Per-op checkpointing keeps every second product's output in eager code; the compiler drops the
+// one that no backward reads.
+TEST(Memory, CompilersDropTheOutputThatNothingReads) {
+  Training training = Of(FrameworkId::kTorchtitan, 8);
+  const Sharding selective{.micro_batch_size = 1, .recompute = {.kind = RecomputeKind::kSelective}};
+  const double eager = Saved(training, selective);
+  training.compile = true;
+  EXPECT_NEAR(eager - Saved(training, selective), 2 * kHidden, 1);
+}
+
+// Inductor saves what products read; recomputing it could fuse with nothing.
+TEST(Memory, CompilersSaveTheInputsOfProducts) {
+  Training training = Of(FrameworkId::kFsdp, 8);
+  training.compile = true;
+  const double norms = 2 * (2 + 2) * kHidden, mlp = 3 * 2 * kFfn;
+  const double kept = Saved(training, {.micro_batch_size = 1});
+  EXPECT_GT(kept, norms + mlp + 2 * 2 * kHidden);
+  EXPECT_LT(kept, norms + mlp + 4 * 2 * kHidden);
+}
+
+// FSDP reduces embedding and head last: until then their fp32 shards do not exist.
+TEST(Memory, FsdpReducesItsRootLast) {
+  const Model model = TinyLlama();
+  const Machine machine = H200(1, 2);
+  const Job job = MakeJob(model, machine, Of(FrameworkId::kFsdp, 2), {});
+  const Evaluation e = Evaluate(job, Shape(1, RecomputeKind::kFull, 3, 2));
+  const double parameters = CountParameters(model).total, states = 12 * parameters / 2;
+  const double layers = 4 * (parameters - 2 * kHead) / 2, root = (2 + 4) * 2 * kHead;
+  EXPECT_NEAR(At(e.stages[0], "gradient reduction"),
+              states + layers + root + BlasWorkspaces(machine.gpu).value, 0.01 * states);
+}
+
+// Gradients that several micro batches add to exist at the loss already.
+TEST(Memory, AccumulationKeepsTheGradientsAtTheLoss) {
+  const Model model = TinyLlama();
+  const Machine machine = H200(1, 1);
+  Training training = Of(FrameworkId::kHf, 4);
+  training.precision = Precision::kBf16True;
+  const Job job = MakeJob(model, machine, training, {});
+  Plan once = Shape(4, RecomputeKind::kNone, 0, 1), twice = Shape(2, RecomputeKind::kNone, 0, 1);
+  twice.placement.microbatches = 2;
+  const double a = At(Evaluate(job, once).stages[0], "loss"),
+               b = At(Evaluate(job, twice).stages[0], "loss");
+  const double per_sequence = Saved(training, {.micro_batch_size = 1}) * 2048 * kLayers;
+  EXPECT_NEAR(a - b, 2 * per_sequence - 2 * CountParameters(model).total, 0.05 * a);
+}
+
+// Applied in the backward pass, gradients and the optimizer's temporaries are of one tensor.
+TEST(Memory, AppliedGradientsAreOfOneTensor) {
+  const Model model = TinyLlama();
+  const Machine machine = H200(1, 1);
+  Training training = Of(FrameworkId::kFsdp, 1);
+  training.precision = Precision::kBf16True;
+  training.optimizer_impl = OptimizerImpl::kForeach;
+  training.optimizer_in_backward = true;
+  const Evaluation e =
+      Evaluate(MakeJob(model, machine, training, {}), Shape(1, RecomputeKind::kFull, 0, 1));
+  const double states = 6 * CountParameters(model).total;  // bf16 weights and two moments
+  EXPECT_NEAR(At(e.stages[0], "optimizer step"),
+              states + 2 * kHead + 2 * kHead + BlasWorkspaces(machine.gpu).value, 0.01 * states);
+}
+
+// bitsandbytes updates in one kernel; torchao in fp32 copies, tensor by tensor.
+TEST(Memory, EightBitAdamNeedsCopiesUnlessFused) {
+  const Model model = TinyLlama();
+  const Machine machine = H200(1, 1);
+  Training training = Of(FrameworkId::kFsdp, 1);
+  training.optimizer = Optimizer::kAdamW8bit;
+  const auto step = [&](OptimizerImpl impl) {
+    training.optimizer_impl = impl;
+    const Job job = MakeJob(model, machine, training, {});
+    return At(Evaluate(job, Shape(1, RecomputeKind::kFull, 0, 1)).stages[0], "optimizer step");
+  };
+  EXPECT_NEAR(step(OptimizerImpl::kForeach) - step(OptimizerImpl::kFused), 12 * kHead, 1);
+}
+
+// DeepSpeed's buckets live from the first backward to the optimizer's step.
+TEST(Memory, DeepspeedFreesItsBucketsBeforeTheOptimizersStep) {
+  const Model model = TinyLlama();
+  const Machine machine = H200(1, 8);
+  const Training training = Of(FrameworkId::kDeepspeed, 8);
+  const Evaluation e =
+      Evaluate(MakeJob(model, machine, training, {}), Shape(1, RecomputeKind::kFull, 2, 8));
+  const MemoryParts& parts = e.stages[0].parts;
+  EXPECT_NEAR(parts[static_cast<std::size_t>(MemoryPart::kBuckets)].value, 2e9, 1);
+  const double shard = CountParameters(model).total / 8, states = 12 * shard;
+  EXPECT_NEAR(At(e.stages[0], "optimizer step"),
+              2 * 8 * shard + states + 2 * shard + 4 * shard + BlasWorkspaces(machine.gpu).value,
+              0.01 * states);
+}
+
+// Selective recomputation of a loop over FSDP is every second block in full.
+TEST(Memory, SelectiveUnderFsdpIsEverySecondBlock) {
+  const Model model = TinyLlama();
+  const Machine machine = H200(1, 2);
+  const Job job = MakeJob(model, machine, Of(FrameworkId::kFsdp, 2), {});
+  Plan layers = Shape(1, RecomputeKind::kLayers, 3, 2);
+  layers.sharding.recompute.layers = {static_cast<int>(kLayers) / 2};
+  const Evaluation a = Evaluate(job, Shape(1, RecomputeKind::kSelective, 3, 2)),
+                   b = Evaluate(job, layers);
+  EXPECT_EQ(a.peak_allocated, b.peak_allocated);
+  EXPECT_EQ(a.step.Time(), b.step.Time());
+}
+
+// Quantized weights stand beside the 16-bit ones, or in their place.
+TEST(Memory, QuantizedWeightsStandBesideTheOthers) {
+  const Model model = TinyLlama();
+  Training training = Of(FrameworkId::kMegatron, 8);
+  const auto bytes = [&](Precision precision, bool params) {
+    training.precision = precision;
+    training.fp8_params = params;
+    return FrameworkOf(FrameworkId::kMegatron).conventions(training, model).parameter_bytes;
+  };
+  EXPECT_DOUBLE_EQ(bytes(Precision::kBf16Mixed, false), 2);
+  EXPECT_DOUBLE_EQ(bytes(Precision::kFp8, false), 4);
+  EXPECT_DOUBLE_EQ(bytes(Precision::kFp8, true), 2);
+  EXPECT_DOUBLE_EQ(bytes(Precision::kMxfp8, false), 2 + 2 * 33.0 / 32);
+  EXPECT_DOUBLE_EQ(bytes(Precision::kNvfp4, false), 2 + 2 * 9.0 / 16);
+}
+
+// ALiBi and a norm after the embedding are in no Megatron but BigScience's.
+TEST(Memory, BloomTrainsUnderBigSciencesFork) {
+  Training training = Of(FrameworkId::kMegatron, 8);
+  Model model = TinyLlama();
+  const Conventions plain = FrameworkOf(FrameworkId::kMegatron).conventions(training, model);
+  model.family = "bloom";
+  const Conventions fork = FrameworkOf(FrameworkId::kMegatron).conventions(training, model);
+  EXPECT_EQ(fork.gradient_bytes, plain.gradient_bytes + 2);
+  EXPECT_EQ(fork.fixed_buffer_bytes, 2e9);
+}
+}  // namespace
+}  // namespace shardplan
