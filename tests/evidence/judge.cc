@@ -101,6 +101,7 @@ Judgement Judge(const Row& row) {
       Evaluate(MakeJob(model, machine, training, problem->memory_reserve), plan);
   judgement.verdict = evaluation.verdict;
   judgement.capacity = evaluation.capacity;
+  judgement.needed = evaluation.step.unavoidable;
   if (row.parameters > 0) judgement.parameters_off = CountParameters(model).total - row.parameters;
   if (row.memory) judgement.memory = CompareMemory(*row.memory, evaluation);
   if (row.time)

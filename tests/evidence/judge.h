@@ -36,8 +36,8 @@ struct Judgement {
   std::optional<Verdict> verdict;
   std::optional<Comparison> memory;  // GiB
   std::optional<Comparison> time;    // in the row's rate
-  Bytes capacity;
-  double parameters_off = 0;  // counted less stated
+  Bytes capacity, needed;            // of the device, and what no setting of the allocator avoids
+  double parameters_off = 0;         // counted less stated
 
   Outcome Shortened() const;
 };

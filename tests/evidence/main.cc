@@ -18,7 +18,8 @@ namespace {
 
 const char kUpdate[] =
     "When the change is meant, record it and write the tables anew:\n"
-    "  ninja -C " SHARDPLAN_BUILD_DIR " accuracy_update\n"
+    "  ninja -C " SHARDPLAN_BUILD_DIR
+    " accuracy_update\n"
     "and commit tests/evidence/recorded.csv, docs/accuracy.md and README.md with it.\n";
 
 const std::string kRoot = SHARDPLAN_SOURCE_DIR "/";

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tests/evidence/page.h"
 
+#include <algorithm>
 #include <map>
 
 #include "tests/evidence/markdown.h"
@@ -53,6 +54,22 @@ std::vector<std::size_t> FullyStated(const std::vector<Row>& rows) {
   for (std::size_t i = 0; i < rows.size(); ++i)
     if (!rows[i].assumed) members.push_back(i);
   return members;
+}
+
+std::string CorrelationRow(const std::string& name, const std::vector<PlanSet>& sets) {
+  if (sets.empty()) return "";
+  int plans = 0;
+  double lowest = 1;
+  for (const PlanSet& set : sets) plans += set.plans, lowest = std::min(lowest, set.correlation);
+  return TableRow({name, Number(static_cast<int>(sets.size())), Number(plans),
+                   fmt::format("{:.3f}", MeanCorrelation(sets)), fmt::format("{:.2f}", lowest)});
+}
+
+std::string ChoiceRow(const std::string& name, const Choices& choices) {
+  if (choices.jobs == 0) return "";
+  return TableRow({name, Number(choices.jobs), fmt::format("{:.3f}", choices.mean_regret),
+                   fmt::format("{:.3f}", choices.worst_regret),
+                   fmt::format("{:.0f}%", 100.0 * choices.best_picked / choices.jobs)});
 }
 
 // The groups' figures, and those of all and of the fully stated rows.
@@ -146,30 +163,20 @@ struct Sections {
   }
 
   std::string OrderTables() const {
-    std::map<std::string, std::vector<PlanSet>> sets;
-    for (const PlanSet& set : PlanSets(evidence.rows, judged.rows)) {
-      sets[set.group].push_back(set);
-      sets["~all"].push_back(set);
-    }
     std::string text = TableHead({"source", "#sets", "#plans", "#rank correlation", "#lowest"});
-    for (const auto& [name, of_group] : sets) {
-      int plans = 0;
-      double lowest = 1;
-      for (const PlanSet& set : of_group)
-        plans += set.plans, lowest = std::min(lowest, set.correlation);
-      text += TableRow({name == "~all" ? "all" : name, Number(static_cast<int>(of_group.size())),
-                        Number(plans), fmt::format("{:.3f}", MeanCorrelation(of_group)),
-                        fmt::format("{:.2f}", lowest)});
+    const std::vector<PlanSet> all_sets = PlanSets(evidence.rows, judged.rows);
+    for (const Group& group : evidence.groups) {
+      std::vector<PlanSet> sets;
+      for (const PlanSet& set : all_sets)
+        if (set.group == group.name) sets.push_back(set);
+      text += CorrelationRow(group.name, sets);
     }
+    text += CorrelationRow("all", all_sets);
     text += "\n" + TableHead({"plan chosen among all that were measured", "#jobs", "#mean regret",
                               "#worst", "#the best one"});
-    for (const Group& group : evidence.groups) {
-      if (!group.jobs) continue;
-      const Choices c = ChoicesOf(group.name, evidence.rows, judged.rows);
-      text += TableRow({group.name, Number(c.jobs), fmt::format("{:.3f}", c.mean_regret),
-                        fmt::format("{:.3f}", c.worst_regret),
-                        fmt::format("{:.0f}%", c.jobs ? 100.0 * c.best_picked / c.jobs : 0)});
-    }
+    for (const Group& group : evidence.groups)
+      if (group.jobs)
+        text += ChoiceRow(group.name, ChoicesOf(group.name, evidence.rows, judged.rows));
     return text;
   }
 

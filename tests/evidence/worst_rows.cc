@@ -40,6 +40,9 @@ const char* UnitOf(const Row& row, Figure figure) {
 
 std::string Explanation(const Why* why) { return why ? why->text : "unknown"; }
 
+// The row's id with the source behind it.
+std::string Name(const Row& row) { return Link(fmt::format("`{}`", row.id), row.url); }
+
 // Three digits and more where there are more: "0.314", "74.8", "1,234".
 std::string Figured(double value) {
   return value >= 100 ? fmt::format("{:.0f}", value) : fmt::format("{:.3g}", value);
@@ -54,7 +57,7 @@ struct Miss {
 
 std::string LineOf(const Miss& miss, const Why* why) {
   return TableRow(
-      {Link(fmt::format("`{}`", miss.row->id), miss.row->url),
+      {Name(*miss.row),
        fmt::format("{} {}", Figured(miss.comparison->predicted), UnitOf(*miss.row, miss.figure)),
        Figured(miss.comparison->measured), SignedPercent(miss.comparison->error),
        Explanation(why)});
@@ -99,14 +102,17 @@ std::string WrongVerdicts(const Evidence& evidence, const Judged& judged, const 
   std::string lines;
   for (std::size_t i = 0; i < evidence.rows.size(); ++i) {
     const Row& row = evidence.rows[i];
-    const std::optional<Verdict> verdict = judged.rows[i].verdict;
-    if (verdict != (row.out_of_memory ? Verdict::kFits : Verdict::kOom)) continue;
-    lines += TableRow({Link(fmt::format("`{}`", row.id), row.url), Name(*verdict),
-                       row.out_of_memory ? "ran out of memory" : "ran",
+    const Judgement& judgement = judged.rows[i];
+    if (judgement.verdict != (row.out_of_memory ? Verdict::kFits : Verdict::kOom)) continue;
+    lines += TableRow({Name(row), row.out_of_memory ? "ran out of memory" : "ran",
+                       Name(*judgement.verdict),
+                       fmt::format("{} GiB", Figured(judgement.needed.value / 0x1p30)),
+                       Figured(judgement.capacity.value / 0x1p30),
                        Explanation(reasons.Find(row.id, Figure::kMemory))});
   }
   if (lines.empty()) return "";
-  return "\n### Wrong verdicts\n\n" + TableHead({"row", "called", "but", "why"}) + lines;
+  return "\n### Wrong verdicts\n\n" +
+         TableHead({"row", "what happened", "called", "#needs at least", "#of", "why"}) + lines;
 }
 
 std::string WorstPoints(const Evidence& evidence, const Judged& judged, const Reasons& reasons) {
@@ -129,15 +135,18 @@ std::string WorstPoints(const Evidence& evidence, const Judged& judged, const Re
   return text;
 }
 
+// Compared or withdrawn.
 std::string Contradictions(const Evidence& evidence, const Judged& judged, const Reasons& reasons) {
   std::string lines;
   for (std::size_t i = 0; i < evidence.rows.size(); ++i)
     for (const Figure figure : {Figure::kMemory, Figure::kTime}) {
+      const Row& row = evidence.rows[i];
       const std::optional<Comparison>& comparison =
           figure == Figure::kMemory ? judged.rows[i].memory : judged.rows[i].time;
-      const Why* why = reasons.Find(evidence.rows[i].id, figure);
-      if (comparison && why && why->contradiction)
-        lines += LineOf({&evidence.rows[i], &*comparison, figure}, why);
+      const Why* why = reasons.Find(row.id, figure);
+      if (why == nullptr || !why->contradiction) continue;
+      lines += comparison ? LineOf({&row, &*comparison, figure}, why)
+                          : TableRow({Name(row), "", "", "", why->text});
     }
   if (lines.empty()) return "";
   return "\n## Rows that contradict themselves\n\n" +
