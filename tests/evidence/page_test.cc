@@ -36,18 +36,19 @@ Result<Reasons> ReasonsOf(const std::string& text, const Evidence& evidence) {
   return Reasons::Read(path, evidence);
 }
 
-TEST(Reasons, TheLongestBeginningCounts) {
+TEST(Reasons, TheLongestBeginningForThisSignCounts) {
   const Result<Reasons> reasons = ReasonsOf(
       "reasons:\n"
       "- {rows: toy-, why: all}\n"
-      "- {rows: toy-a-, figure: memory, why: some}\n"
+      "- {rows: toy-a-, figure: memory, predicted: low, why: some}\n"
       "- {rows: toy-a-2, figure: time, why: one}\n",
       Toy());
   ASSERT_TRUE(reasons) << reasons.error().message;
-  EXPECT_EQ(reasons->Find("toy-b", Figure::kMemory)->text, "all");
-  EXPECT_EQ(reasons->Find("toy-a-2", Figure::kMemory)->text, "some");
-  EXPECT_EQ(reasons->Find("toy-a-2", Figure::kTime)->text, "one");
-  EXPECT_EQ(reasons->Find("other", Figure::kTime), nullptr);
+  EXPECT_EQ(reasons->Find("toy-b", Figure::kMemory, 0.1)->text, "all");
+  EXPECT_EQ(reasons->Find("toy-a-2", Figure::kMemory, -0.1)->text, "some");
+  EXPECT_EQ(reasons->Find("toy-a-2", Figure::kMemory, 0.1)->text, "all");
+  EXPECT_EQ(reasons->Find("toy-a-2", Figure::kTime, 0.1)->text, "one");
+  EXPECT_EQ(reasons->Find("other", Figure::kTime, 0.1), nullptr);
 }
 
 TEST(Reasons, OfNoRowIsRefused) {

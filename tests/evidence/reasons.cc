@@ -52,18 +52,32 @@ Result<Reasons> Reasons::Read(const std::string& path, const Evidence& evidence)
                          fmt::format("no id begins with {}", begins),
                          "the evidence has changed: correct the reason or take it out");
       for (const Figure figure : FiguresOf(reason))
-        reasons.entries_.push_back({begins, figure, {reason.why(), reason.contradiction()}});
+        reasons.entries_.push_back({.begins = begins,
+                                    .figure = figure,
+                                    .low = reason.predicted() != file::PREDICTED_HIGH,
+                                    .high = reason.predicted() != file::PREDICTED_LOW,
+                                    .why = {reason.why(), reason.contradiction()}});
     }
   }
   return reasons;
 }
 
-const Why* Reasons::Find(const std::string& id, Figure figure) const {
+template <class Fits>
+const Why* Reasons::Longest(const std::string& id, Figure figure, const Fits& fits) const {
   const Entry* best = nullptr;
   for (const Entry& entry : entries_)
-    if (entry.figure == figure && id.starts_with(entry.begins) &&
+    if (entry.figure == figure && id.starts_with(entry.begins) && fits(entry) &&
         (best == nullptr || best->begins.size() < entry.begins.size()))
       best = &entry;
   return best ? &best->why : nullptr;
+}
+
+const Why* Reasons::Find(const std::string& id, Figure figure, double error) const {
+  return Longest(id, figure,
+                 [=](const Entry& entry) { return error < 0 ? entry.low : entry.high; });
+}
+
+const Why* Reasons::Contradiction(const std::string& id, Figure figure) const {
+  return Longest(id, figure, [](const Entry& entry) { return entry.why.contradiction; });
 }
 }  // namespace shardplan::evidence

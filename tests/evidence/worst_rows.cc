@@ -91,7 +91,7 @@ std::string WorstOfGroup(const Group& group, const Evidence& evidence, const Jud
     if (misses.size() > kMostRows) misses.resize(kMostRows);
     for (const Miss& miss : misses)
       if (std::abs(miss.comparison->error) >= least)
-        lines += LineOf(miss, reasons.Find(miss.row->id, figure));
+        lines += LineOf(miss, reasons.Find(miss.row->id, figure, miss.comparison->error));
   }
   if (lines.empty()) return "";
   return fmt::format("\n### {}\n\n", group.name) +
@@ -104,11 +104,11 @@ std::string WrongVerdicts(const Evidence& evidence, const Judged& judged, const 
     const Row& row = evidence.rows[i];
     const Judgement& judgement = judged.rows[i];
     if (judgement.verdict != (row.out_of_memory ? Verdict::kFits : Verdict::kOom)) continue;
-    lines += TableRow({Name(row), row.out_of_memory ? "ran out of memory" : "ran",
-                       Name(*judgement.verdict),
-                       fmt::format("{} GiB", Figured(judgement.needed.value / 0x1p30)),
-                       Figured(judgement.capacity.value / 0x1p30),
-                       Explanation(reasons.Find(row.id, Figure::kMemory))});
+    lines += TableRow(
+        {Name(row), row.out_of_memory ? "ran out of memory" : "ran", Name(*judgement.verdict),
+         fmt::format("{} GiB", Figured(judgement.needed.value / 0x1p30)),
+         Figured(judgement.capacity.value / 0x1p30),
+         Explanation(reasons.Find(row.id, Figure::kMemory, row.out_of_memory ? -1 : 1))});
   }
   if (lines.empty()) return "";
   return "\n### Wrong verdicts\n\n" +
@@ -130,7 +130,7 @@ std::string WorstPoints(const Evidence& evidence, const Judged& judged, const Re
     text += TableRow({Link(fmt::format("`{}`", point.id), evidence.testbeds[point.testbed].url),
                       fmt::format("{} {}", Figured(time.predicted), point.time ? "us" : "GB/s"),
                       Figured(time.measured), SignedPercent(time.error),
-                      Explanation(reasons.Find(point.id, Figure::kCollectives))});
+                      Explanation(reasons.Find(point.id, Figure::kCollectives, time.error))});
   }
   return text;
 }
@@ -143,8 +143,8 @@ std::string Contradictions(const Evidence& evidence, const Judged& judged, const
       const Row& row = evidence.rows[i];
       const std::optional<Comparison>& comparison =
           figure == Figure::kMemory ? judged.rows[i].memory : judged.rows[i].time;
-      const Why* why = reasons.Find(row.id, figure);
-      if (why == nullptr || !why->contradiction) continue;
+      const Why* why = reasons.Contradiction(row.id, figure);
+      if (why == nullptr) continue;
       lines += comparison ? LineOf({&row, &*comparison, figure}, why)
                           : TableRow({Name(row), "", "", "", why->text});
     }
