@@ -10,7 +10,7 @@
 #include <iostream>
 
 #include "planner/base/nearest.h"
-#include "probe/options.h"
+#include "probe/monitor.h"
 #include "probe/probes.h"
 
 namespace shardplan::probe {
@@ -20,8 +20,10 @@ constexpr int kDone = 0, kFailed = 1, kUsage = 2, kInterrupted = 130;
 
 struct Options {
   std::string device{DefaultDevice()};
-  int gpu = 0;
+  int gpu = -1;  // LOCAL_RANK's
+  std::uint64_t seed = 1;
   MeasureOptions measure;
+  Limits limits;
 };
 
 int Complain(std::string_view message, int code) {
@@ -38,7 +40,9 @@ int CodeOf(const Error& error) {
 void AddCommon(CLI::App& app, Options& options) {
   app.add_option("--device", options.device, "cuda or host; default: cuda where a GPU is seen")
       ->type_name("KIND");
-  app.add_option("--gpu", options.gpu, "number of the GPU; default 0")->type_name("N");
+  app.add_option("--gpu", options.gpu, "number of the GPU; default: LOCAL_RANK, else 0")
+      ->type_name("N");
+  app.add_option("--seed", options.seed, "of the data; default 1")->type_name("N");
   StoppingRule& rule = options.measure.rule;
   app.add_option("--relative-error", rule.relative_error,
                  "stop once the median is known this well; default 0.02")
@@ -49,6 +53,16 @@ void AddCommon(CLI::App& app, Options& options) {
   app.add_option("--max-samples", rule.max_samples, "default 200")->type_name("N");
   app.add_option("--warm-up", options.measure.warm_up, "runs before the first sample; default 2")
       ->type_name("N");
+}
+
+void AddLimits(CLI::App& app, Limits& limits) {
+  const auto add = [&app](const char* name, Seconds& limit, const char* help) {
+    app.add_option(name, limit.value, help)->type_name("SECONDS")->check(CLI::PositiveNumber);
+  };
+  add("--deadline", limits.deadline, "end the run after this long; default: never");
+  add("--join-timeout", limits.join, "until all ranks are there; default 60");
+  add("--silence-timeout", limits.silence, "a rank not heard of for longer hangs; default 10");
+  add("--operation-timeout", limits.operation, "no step takes longer; default 120");
 }
 
 // The failed allocation and the allocator's state, as a record of its own.
@@ -75,21 +89,39 @@ Result<void> MeasureOne(Session& session, const Probe& probe, const Json& point)
   return {};
 }
 
+Result<void> MeasureAll(World& world, Watch& watch, const Options& options, const Probe& probe,
+                        const std::vector<Json>& points, long& wrong) {
+  const int gpu = options.gpu >= 0 ? options.gpu : world.seat().local_rank;
+  watch.Begin("opening the device");
+  const Result<std::unique_ptr<Device>> device = OpenDevice(options.device, gpu, watch);
+  if (!device) return tl::unexpected(device.error());
+  const Result<std::unique_ptr<Stream>> stream = (*device)->MakeStream();
+  if (!stream) return tl::unexpected(stream.error());
+  Records records((*device)->info(), world.rank() == 0);
+  Session session{**device, world, watch, records, **stream, options.measure, options.seed, {}};
+  for (const Json& point : points)
+    if (Result<void> done = MeasureOne(session, probe, point); !done) return done;
+  watch.Begin("leaving");
+  if (Result<void> left = world.Barrier(); !left) return left;
+  wrong = records.wrong();
+  if (!records.written())
+    return tl::unexpected(Error{Code::kInternal, "standard output cannot be written"});
+  return {};
+}
+
 int Run(const Options& options, const Probe& probe, const std::vector<Json>& points) {
   Watch watch;
-  const Result<std::unique_ptr<Device>> device = OpenDevice(options.device, options.gpu, watch);
-  if (!device) return Complain(device.error().message, CodeOf(device.error()));
-  const Result<std::unique_ptr<Stream>> stream = (*device)->MakeStream();
-  if (!stream) return Complain(stream.error().message, CodeOf(stream.error()));
-  Records records((*device)->info(), true);
-  Session session{**device, watch, records, **stream, options.measure};
-  for (const Json& point : points)
-    if (const Result<void> done = MeasureOne(session, probe, point); !done)
-      return Complain(done.error().message, CodeOf(done.error()));
-  if (!records.written()) return Complain("standard output cannot be written", kFailed);
-  if (records.wrong() > 0)
-    return Complain(fmt::format("{} elements were wrong", records.wrong()), kFailed);
-  return kDone;
+  const auto complain = [](const Error& error) { return Complain(error.message, CodeOf(error)); };
+  const Result<Seat> seat = SeatOfEnvironment();
+  if (!seat) return complain(seat.error());
+  const Result<std::unique_ptr<World>> world = World::Join(*seat, options.limits, watch);
+  if (!world) return complain(world.error());
+  const auto monitor = Monitor::Start(world->get(), options.limits, watch);
+  if (!monitor) return complain(monitor.error());
+  long wrong = 0;
+  const Result<void> done = MeasureAll(**world, watch, options, probe, points, wrong);
+  if (!done) return complain((*monitor)->Explain(done.error()));
+  return wrong == 0 ? kDone : Complain(fmt::format("{} elements were wrong", wrong), kFailed);
 }
 
 std::string Help() {
@@ -121,6 +153,7 @@ int RunCommandLine(int argc, const char* const* argv) {
   CLI::App app(std::string(probe->summary), std::string(probe->name));
   app.set_help_flag("-h,--help", "this text");
   AddCommon(app, options);
+  AddLimits(app, options.limits);
   const std::function<std::vector<Json>()> points = probe->declare(app);
   try {
     app.parse(argc - 1, argv + 1);

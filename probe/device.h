@@ -3,7 +3,7 @@
 //
 // Two devices implement it: host (threads, OpenBLAS, Gloo) and cuda. A probe is written against
 // this header alone, so that it runs for real on both. What a device cannot do is an Error that
-// names it, never a silent substitute. Collectives stand beside, in communicator.h.
+// names it, never a silent substitute. Collectives run through communicator.h.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -11,12 +11,19 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "planner/base/quantity.h"
 #include "planner/base/result.h"
 #include "probe/dtype.h"
+#include "probe/pattern.h"
 
 namespace shardplan::probe {
+
+class Communicator;
+class Watch;
+class World;
+struct CommunicatorOptions;
 
 // Where memory lies. On the host device all three are ordinary memory.
 enum class Place { kDevice, kPinned, kPageable };
@@ -71,6 +78,7 @@ struct DeviceInfo {
   std::string kind;                // "cuda" or "host", as a record's machine.device says it
   std::string name;                // "NVIDIA H200"; the processor's on the host
   std::string driver, cuda, nccl;  // versions; empty where there is none
+  std::string id;                  // of this GPU among all of its host
   std::size_t last_cache = 0;      // bytes of the cache before memory
 };
 
@@ -93,6 +101,18 @@ class Device {
   virtual MemoryState Memory() = 0;
   virtual Result<void> Copy(void* to, const void* from, std::size_t bytes, Stream& stream) = 0;
 
+  // Over the ranks of the world that `members` names, in that order; this one must be among them.
+  // `name` is the same on all of them and used once.
+  virtual Result<std::unique_ptr<Communicator>> Connect(World& world,
+                                                        const std::vector<int>& members,
+                                                        const std::string& name,
+                                                        const CommunicatorOptions& options) = 0;
+  // Writes the elements of `span`, resp. counts those that differ from it.
+  virtual Result<void> Fill(void* array, Dtype dtype, const Pattern& pattern, const Span& span,
+                            Stream& stream) = 0;
+  virtual Result<long> CountWrong(const void* array, Dtype dtype, const Pattern& pattern,
+                                  const Span& span, Stream& stream) = 0;
+
   // Enqueues `work` once while recording, and returns one that replays it in a single launch.
   virtual Result<Work> Capture(const Work& work, Stream& stream);
 
@@ -113,7 +133,6 @@ std::string Explain(const MemoryState& state);
 
 // The devices of this build, by kind. `index` is the GPU's number; the host device has only 0.
 // Where the build lacks one, the error says what was missing.
-class Watch;
 Result<std::unique_ptr<Device>> OpenDevice(std::string_view kind, int index, Watch& watch);
 // "cuda" where this build has it and a GPU is there, else "host".
 std::string_view DefaultDevice();

@@ -164,8 +164,11 @@ void AddArrays(Dtype dtype, void* to, const void* a, const void* b, std::size_t 
     const auto *x = static_cast<const T*>(a), *y = static_cast<const T*>(b);
     auto* sum = static_cast<T*>(to);
     for (std::size_t i = 0; i < count; ++i) {
-      if constexpr (std::is_arithmetic_v<T>)
-        sum[i] = static_cast<T>(x[i] + y[i]);
+      if constexpr (std::is_integral_v<T>) {
+        using U = std::make_unsigned_t<T>;  // which wraps around where T would overflow
+        sum[i] = static_cast<T>(static_cast<U>(static_cast<U>(x[i]) + static_cast<U>(y[i])));
+      } else if constexpr (std::is_arithmetic_v<T>)
+        sum[i] = x[i] + y[i];
       else
         sum[i] = Make<T>(Value(x[i]) + Value(y[i]));
     }

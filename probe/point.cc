@@ -42,6 +42,15 @@ std::int64_t PointReader::Count(const char* key, std::int64_t otherwise) {
   return otherwise;
 }
 
+std::int64_t PointReader::Whole(const char* key, std::int64_t otherwise) {
+  const Json* value = Find(key, false);
+  if (value == nullptr) return otherwise;
+  if (value->is_number_integer() && value->get<std::int64_t>() >= 0)
+    return value->get<std::int64_t>();
+  Fail(key, "a whole number");
+  return otherwise;
+}
+
 bool PointReader::Flag(const char* key, bool otherwise) {
   const Json* value = Find(key, false);
   if (value == nullptr) return otherwise;

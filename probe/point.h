@@ -18,6 +18,8 @@ class PointReader {
   // Whole and positive.
   std::int64_t Count(const char* key);
   std::int64_t Count(const char* key, std::int64_t otherwise);
+  // Whole, 0 too.
+  std::int64_t Whole(const char* key, std::int64_t otherwise);
   bool Flag(const char* key, bool otherwise);
   std::string Word(const char* key, const std::vector<std::string>& words);
   std::string Word(const char* key, const std::vector<std::string>& words,

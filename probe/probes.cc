@@ -5,6 +5,8 @@ namespace shardplan::probe {
 
 const std::vector<Probe>& Probes() {
   static const std::vector<Probe> probes{
+      {"collectives", "collective operations over groups of ranks, as nccl-tests has them",
+       DeclareCollectives, MeasureCollectives},
       {"gemm", "matrix products", DeclareGemm, MeasureGemm},
   };
   return probes;

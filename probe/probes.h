@@ -6,22 +6,37 @@
 #pragma once
 #include <CLI/CLI.hpp>
 #include <functional>
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
 #include <string_view>
 #include <vector>
 
+#include "probe/communicator.h"
 #include "probe/measure.h"
 #include "probe/record.h"
 #include "probe/watch.h"
 
 namespace shardplan::probe {
 
+// A communicator with what was already run on it. Null on ranks that take no part.
+struct Group {
+  std::unique_ptr<Communicator> communicator;
+  std::set<Collective> used;
+};
+
 // What all points of one run share.
 struct Session {
   Device& device;
+  World& world;
   Watch& watch;
   Records& records;
   Stream& stream;
   MeasureOptions measure;
+  std::uint64_t seed = 0;
+  // By the shape they were made for; later points use them again. All ranks hold the same keys.
+  std::map<std::string, Group> groups;
 };
 
 struct Probe {
@@ -36,4 +51,6 @@ const Probe* FindProbe(std::string_view name);
 
 std::function<std::vector<Json>()> DeclareGemm(CLI::App& app);
 Result<void> MeasureGemm(Session& session, const Json& point);
+std::function<std::vector<Json>()> DeclareCollectives(CLI::App& app);
+Result<void> MeasureCollectives(Session& session, const Json& point);
 }  // namespace shardplan::probe

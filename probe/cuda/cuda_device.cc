@@ -5,7 +5,9 @@
 #include <thread>
 
 #include "probe/cuda/cuda_error.h"
+#include "probe/cuda/nccl_communicator.h"
 #include "probe/cuda/nothing.h"
+#include "probe/cuda/pattern_kernels.h"
 #include "probe/devices.h"
 
 namespace shardplan::probe {
@@ -36,12 +38,25 @@ Result<void> CudaStream::Wait() {
   const auto begin = std::chrono::steady_clock::now();
   cudaError_t status = cudaErrorNotReady;
   while ((status = cudaStreamQuery(stream_)) == cudaErrorNotReady) {
-    if (watch_.cancelled())
-      return tl::unexpected(watch_.reason().value_or(Error{Code::kCancelled, "cancelled"}));
-    if (std::chrono::steady_clock::now() - begin > std::chrono::milliseconds(5))
-      std::this_thread::sleep_for(std::chrono::microseconds(50));
+    if (device_.watch().cancelled()) {
+      device_.Abort();
+      return tl::unexpected(*device_.watch().reason());
+    }
+    if (std::chrono::steady_clock::now() - begin < std::chrono::milliseconds(5)) continue;
+    if (Result<void> health = device_.Health(); !health) return health;
+    std::this_thread::sleep_for(std::chrono::microseconds(50));
   }
   return Check(status, "cudaStreamQuery");
+}
+
+Result<void> CudaDevice::Health() {
+  for (CudaUser* user : users_)
+    if (Result<void> health = user->Health(); !health) return health;
+  return {};
+}
+
+void CudaDevice::Abort() {
+  for (CudaUser* user : users_) user->Abort();
 }
 
 Result<std::unique_ptr<Device>> CudaDevice::Open(int index, Watch& watch) {
@@ -65,6 +80,9 @@ Result<std::unique_ptr<Device>> CudaDevice::Open(int index, Watch& watch) {
                    .name = properties.name,
                    .driver = "CUDA " + VersionOf(driver),
                    .cuda = VersionOf(runtime),
+                   .nccl = NcclVersion(),
+                   .id = fmt::format("{:04x}:{:02x}:{:02x}", properties.pciDomainID,
+                                     properties.pciBusID, properties.pciDeviceID),
                    .last_cache = static_cast<std::size_t>(properties.l2CacheSize)};
   return device;
 }
@@ -75,7 +93,7 @@ Result<std::unique_ptr<Stream>> CudaDevice::MakeStream() {
           Check(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking), "cudaStreamCreate");
       !made)
     return tl::unexpected(made.error());
-  return std::make_unique<CudaStream>(stream, watch_);
+  return std::make_unique<CudaStream>(stream, *this);
 }
 
 Result<Seconds> CudaDevice::Between(const Event& from, const Event& to) {
@@ -153,6 +171,31 @@ Result<Work> CudaDevice::Capture(const Work& work, Stream& stream) {
   return Work([owned, work](Stream& on) {  // `work` keeps its operands alive
     return Check(cudaGraphLaunch(owned.get(), CudaStream::Of(on)), "cudaGraphLaunch");
   });
+}
+
+Result<std::unique_ptr<Communicator>> CudaDevice::Connect(World& world,
+                                                          const std::vector<int>& members,
+                                                          const std::string& name,
+                                                          const CommunicatorOptions& options) {
+  return NcclCommunicator::Connect(*this, world, members, name, options);
+}
+
+Result<void> CudaDevice::Fill(void* array, Dtype dtype, const Pattern& pattern, const Span& span,
+                              Stream& stream) {
+  return Check(LaunchFill(array, dtype, pattern, span, CudaStream::Of(stream)), "filling");
+}
+
+Result<long> CudaDevice::CountWrong(const void* array, Dtype dtype, const Pattern& pattern,
+                                    const Span& span, Stream& stream) {
+  const Result<Buffer> counter = Allocate(sizeof(unsigned long long), Place::kPinned);
+  if (!counter) return tl::unexpected(counter.error());
+  auto* wrong = static_cast<unsigned long long*>(counter->at());
+  *wrong = 0;
+  Result<void> done = Check(
+      LaunchCountWrong(array, dtype, pattern, span, wrong, CudaStream::Of(stream)), "checking");
+  if (done) done = stream.Wait();
+  if (!done) return tl::unexpected(done.error());
+  return static_cast<long>(*wrong);
 }
 
 Result<Work> CudaDevice::Nothing() {

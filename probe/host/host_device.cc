@@ -14,6 +14,7 @@
 #include <string>
 
 #include "probe/devices.h"
+#include "probe/host/gloo_communicator.h"
 #include "probe/host/host_stream.h"
 
 namespace shardplan::probe {
@@ -99,6 +100,33 @@ Result<void> HostDevice::Copy(void* to, const void* from, std::size_t bytes, Str
     std::memcpy(to, from, bytes);
     return {};
   });
+}
+
+Result<std::unique_ptr<Communicator>> HostDevice::Connect(World& world,
+                                                          const std::vector<int>& members,
+                                                          const std::string& name,
+                                                          const CommunicatorOptions& options) {
+  if (options.channels != 0) return Lacks("channels");
+  return GlooCommunicator::Connect(world, members, name);
+}
+
+Result<void> HostDevice::Fill(void* array, Dtype dtype, const Pattern& pattern, const Span& span,
+                              Stream& stream) {
+  return HostStream::Of(stream).Run([=]() -> Result<void> {
+    for (std::uint64_t i = 0; i < span.count; ++i)
+      Store(dtype, array, span.begin + i, static_cast<double>(ElementOf(pattern, span, i)));
+    return {};
+  });
+}
+
+Result<long> HostDevice::CountWrong(const void* array, Dtype dtype, const Pattern& pattern,
+                                    const Span& span, Stream& stream) {
+  if (const Result<void> idle = stream.Wait(); !idle) return tl::unexpected(idle.error());
+  long wrong = 0;
+  for (std::uint64_t i = 0; i < span.count; ++i)
+    if (Load(dtype, array, span.begin + i) != static_cast<double>(ElementOf(pattern, span, i)))
+      ++wrong;
+  return wrong;
 }
 
 Result<Work> HostDevice::Gemm(const GemmShape& shape) {

@@ -18,6 +18,13 @@ class HostDevice : public Device {
   Result<Buffer> Allocate(std::size_t bytes, Place place) override;
   MemoryState Memory() override;
   Result<void> Copy(void* to, const void* from, std::size_t bytes, Stream& stream) override;
+  Result<std::unique_ptr<Communicator>> Connect(World& world, const std::vector<int>& members,
+                                                const std::string& name,
+                                                const CommunicatorOptions& options) override;
+  Result<void> Fill(void* array, Dtype dtype, const Pattern& pattern, const Span& span,
+                    Stream& stream) override;
+  Result<long> CountWrong(const void* array, Dtype dtype, const Pattern& pattern, const Span& span,
+                          Stream& stream) override;
   Result<Work> Gemm(const GemmShape& shape) override;
   Result<Work> Nothing() override;
 

@@ -22,47 +22,43 @@ bool HostEvent::WaitFor(const Watch& watch) {
   return true;
 }
 
-HostStream::HostStream(const Watch& watch)
-    : watch_(watch), state_(std::make_shared<State>()), thread_(Serve, state_) {}
+HostStream::HostStream(const Watch& watch) : watch_(watch), thread_([this] { Serve(state_); }) {}
 
 HostStream::~HostStream() {
-  const Result<void> ended = Wait();
+  Wait();
   {
-    const std::lock_guard lock(state_->mutex);
-    state_->closing = true;
-    state_->changed.notify_all();
+    const std::lock_guard lock(state_.mutex);
+    state_.closing = true;
+    state_.changed.notify_all();
   }
-  if (!ended && watch_.cancelled())
-    thread_.detach();
-  else
-    thread_.join();
+  thread_.join();
 }
 
-void HostStream::Serve(const std::shared_ptr<State>& state) {
-  std::unique_lock lock(state->mutex);
+void HostStream::Serve(State& state) {
+  std::unique_lock lock(state.mutex);
   while (true) {
-    state->changed.wait(lock, [&] { return !state->tasks.empty() || state->closing; });
-    if (state->tasks.empty()) return;
-    const Task task = std::move(state->tasks.front());
-    state->tasks.pop_front();
-    state->busy = true;
+    state.changed.wait(lock, [&] { return !state.tasks.empty() || state.closing; });
+    if (state.tasks.empty()) return;
+    const Task task = std::move(state.tasks.front());
+    state.tasks.pop_front();
+    state.busy = true;
     lock.unlock();
     const Result<void> done = task();
     lock.lock();
-    state->busy = false;
+    state.busy = false;
     if (!done) {
-      if (!state->error) state->error = done.error();
-      state->tasks.clear();
+      if (!state.error) state.error = done.error();
+      state.tasks.clear();
     }
-    if (state->tasks.empty()) state->changed.notify_all();
+    if (state.tasks.empty()) state.changed.notify_all();
   }
 }
 
 Result<void> HostStream::Run(Task task) {
-  const std::lock_guard lock(state_->mutex);
-  if (state_->error) return tl::unexpected(*state_->error);
-  state_->tasks.push_back(std::move(task));
-  state_->changed.notify_all();
+  const std::lock_guard lock(state_.mutex);
+  if (state_.error) return tl::unexpected(*state_.error);
+  state_.tasks.push_back(std::move(task));
+  state_.changed.notify_all();
   return {};
 }
 
@@ -88,11 +84,14 @@ Error HostStream::Reason() const {
 }
 
 Result<void> HostStream::Wait() {
-  std::unique_lock lock(state_->mutex);
-  const auto idle = [&] { return state_->tasks.empty() && !state_->busy; };
-  while (!state_->changed.wait_for(lock, kGlance, idle))
-    if (watch_.cancelled()) return tl::unexpected(Reason());
-  if (!state_->error) return {};
-  return tl::unexpected(*std::exchange(state_->error, std::nullopt));
+  std::unique_lock lock(state_.mutex);
+  const auto idle = [&] { return state_.tasks.empty() && !state_.busy; };
+  // A task that runs is waited for whatever happens, for it uses what the caller is about to free.
+  // Where it never ends, the monitor ends the process.
+  while (!state_.changed.wait_for(lock, kGlance, idle))
+    if (watch_.cancelled()) state_.tasks.clear();
+  if (watch_.cancelled()) return tl::unexpected(Reason());
+  if (!state_.error) return {};
+  return tl::unexpected(*std::exchange(state_.error, std::nullopt));
 }
 }  // namespace shardplan::probe

@@ -46,7 +46,6 @@ class HostStream : public Stream {
   static HostStream& Of(Stream& stream) { return static_cast<HostStream&>(stream); }
 
  private:
-  // Shared with the thread, which is left behind where it hangs in a call that nothing can end.
   struct State {
     std::mutex mutex;
     std::condition_variable changed;
@@ -54,11 +53,11 @@ class HostStream : public Stream {
     bool busy = false, closing = false;
     std::optional<Error> error;
   };
-  static void Serve(const std::shared_ptr<State>& state);
+  static void Serve(State& state);
   Error Reason() const;
 
   const Watch& watch_;
-  std::shared_ptr<State> state_;
+  State state_;
   std::thread thread_;
 };
 }  // namespace shardplan::probe
