@@ -2,6 +2,7 @@
 // Evaluate: what is shown of a plan. Adds to CostStep every stage's memory and the schedule played
 // out.
 #include <algorithm>
+#include <cmath>
 
 #include "planner/cost/cost.h"
 #include "planner/cost/kernel_time.h"
@@ -70,7 +71,9 @@ void Throughput(const Job& job, const StageCost& stage, Evaluation& e) {
 void Judge(const Job& job, double spread, Evaluation& e) {
   const auto limits = LimitsOf(job, e.step);
   const Bytes of_gpu = limits[0].available;
-  e.p_oom = ChanceAbove(e.step.unavoidable, spread, of_gpu);
+  // Half of the allocator's slack is taken as unavoidable, give or take that half.
+  e.p_oom = ChanceAbove(e.step.unavoidable, std::hypot(spread, job.conventions.allocator_slack / 2),
+                        of_gpu);
   for (const MemoryLimit& limit : limits) {
     if (limit.needed <= limit.available) continue;
     e.verdict = Verdict::kOom;
@@ -116,7 +119,7 @@ Evaluation Evaluate(const Job& job, const Plan& plan) {
   e.peak_device = e.step.device;
   const int ranks_per_stage = std::max(1, job.machine->Gpus() / plan.placement.pp);
   e.peak_rank = peak.stage * ranks_per_stage;
-  const double spread = MemorySpread(peak.parts);
+  const double spread = MemorySpread(peak.parts, job.conventions.doubt);
   e.memory_interval = Interval(e.peak_allocated, spread);
   e.time_interval = Interval(e.step.Time(), TimeSpread(e.step.time));
   Throughput(job, stage, e);

@@ -7,33 +7,27 @@
 namespace shardplan {
 namespace {
 
-// Prior relative deviations, from the spread of the published rows around the model (docs:
-// planner/README.md, "How sure"). State is arithmetic; activations depend on kernels; buffers on
-// settings nobody prints.
-double Deviation(MemoryPart part) {
+double Deviation(MemoryPart part, const Doubt& doubt) {
   switch (part) {
     case MemoryPart::kParameters:
     case MemoryPart::kGradients:
     case MemoryPart::kOptimizerStates:
-      return 0.02;
+      return doubt.state;
     case MemoryPart::kActivations:
-      return 0.08;
     case MemoryPart::kWorkspace:
-      return 0.3;
     case MemoryPart::kLogits:
-      return 0.1;
+      return doubt.activations;
     case MemoryPart::kGathered:
-      return 0.15;
     case MemoryPart::kBuckets:
-      return 0.25;
     case MemoryPart::kTemporaries:
-      return 0.2;
+      return doubt.buffers;
     case MemoryPart::kCount:
       break;
   }
   return 0;
 }
 
+// Prior relative deviations, from the spread of the published rows around the model.
 double Deviation(TimePart part) {
   switch (part) {
     case TimePart::kCompute:
@@ -59,20 +53,24 @@ double Deviation(TimePart part) {
 
 constexpr double kNinetyPercent = 1.2815515655446004;  // standard normal quantile
 
-template <class Part, class Parts>
-double Spread(const Parts& parts) {
+template <class Parts, class Deviations>
+double Spread(const Parts& parts, const Deviations& deviation_of) {
   double total = 0, variance = 0;
   for (std::size_t i = 0; i < parts.size(); ++i) {
     total += parts[i].value;
-    const double deviation = Deviation(static_cast<Part>(i)) * parts[i].value;
+    const double deviation = deviation_of(i) * parts[i].value;
     variance += deviation * deviation;
   }
   return total > 0 ? std::sqrt(variance) / total : 0;
 }
 }  // namespace
 
-double MemorySpread(const MemoryParts& parts) { return Spread<MemoryPart>(parts); }
-double TimeSpread(const TimeParts& parts) { return Spread<TimePart>(parts); }
+double MemorySpread(const MemoryParts& parts, const Doubt& doubt) {
+  return Spread(parts, [&](std::size_t i) { return Deviation(static_cast<MemoryPart>(i), doubt); });
+}
+double TimeSpread(const TimeParts& parts) {
+  return Spread(parts, [](std::size_t i) { return Deviation(static_cast<TimePart>(i)); });
+}
 
 template <class Quantity>
 std::array<Quantity, 2> Interval(Quantity centre, double spread) {

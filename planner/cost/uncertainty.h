@@ -8,7 +8,7 @@
 namespace shardplan {
 
 // Relative standard deviation of a sum of parts.
-double MemorySpread(const MemoryParts& parts);
+double MemorySpread(const MemoryParts& parts, const Doubt& doubt);
 double TimeSpread(const TimeParts& parts);
 // The 10-90 % range around `centre` of a log-normal with relative deviation `spread`.
 template <class Quantity>

@@ -26,6 +26,8 @@ Conventions DeepspeedConventions(const Training& training, const Model&) {
   // reduce_bucket_size 5e8 elements, twice under overlap_comm (contiguous gradients).
   c.fixed_buffer_bytes = 2.0 * 5e8 * 2;
   c.max_live_parameters = 1e9;
+  // Buckets, live parameters and precision are settings that few runs print.
+  c.doubt = {.state = 0.15, .activations = 0.25, .buffers = 0.5};
   c.default_overlap = {
       .grad_reduce = true, .param_gather = true, .tp = false, .p2p = false, .moe = false};
   return c;

@@ -22,6 +22,15 @@ enum class GradientLife : std::uint8_t {
   kFromBackward,  // born in the first backward pass, freed by the optimizer (PyTorch eager)
 };
 
+// How far the walk through a framework's memory may be off: prior relative standard deviations,
+// from what is left of the rows it was checked on (docs/accuracy.md) and from what a spec cannot
+// tell.
+struct Doubt {
+  double state = 0.01;        // weights, gradients, optimizer states: which copies, in which dtype
+  double activations = 0.05;  // kept tensors, workspaces, logits: which kernels
+  double buffers = 0.1;       // gathered units, buckets, temporaries: settings and order
+};
+
 struct Conventions {
   std::uint16_t kernels = kTransformerEngine;  // one bit of KernelSet
   // Bytes per parameter, before sharding.
@@ -58,6 +67,8 @@ struct Conventions {
   double allocator_slack =
       0.05;  // reserved beyond allocated, as a fraction, unavoidable half of it
   double context_bytes = 0.6 * (1u << 30);  // CUDA context, loaded modules, library workspaces
+
+  Doubt doubt;
 
   // Time.
   double host_seconds_per_launch = 0;  // host time per kernel in eager code; 0: never the limit

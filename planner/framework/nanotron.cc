@@ -18,6 +18,7 @@ Conventions NanotronConventions(const Training& training, const Model&) {
   c.keeps_stage_outputs = true;
   c.logit_bytes_forward = c.logit_bytes_backward = 10;
   c.allocator_slack = 0.08;
+  c.doubt = {.state = 0.01, .activations = 0.025, .buffers = 0.05};
   c.fused_pointwise = true;
   c.layer_floor_seconds = 0.6e-3;
   c.tensor_backward_overlap = false;
