@@ -82,9 +82,10 @@ struct BlockCost {
   Bytes saved;                                         // kept from forward to backward
   Bytes workspace;                                     // besides, while this block's backward runs
   Bytes saved_whole;                                   // what it would keep without recomputation
-  double flops = 0;           // executed, forward + backward + recomputation
-  double dense_weights = 0;   // of dense_parameters, in matrix products
-  double largest_weight = 0;  // parameters of the largest tensor
+  double flops = 0;              // executed, forward + backward + recomputation
+  double dense_weights = 0;      // of dense_parameters, in matrix products
+  double largest_weight = 0;     // parameters of the largest tensor
+  double quantized_weights = 0;  // in the products that run in 8 or 4 bits where the precision says
   Seconds Pass() const {
     return forward + backward + recompute + host + tensor_comm + context_comm + expert_comm;
   }
@@ -136,6 +137,7 @@ struct StageLoad {
   int stage = 0;
   double dense_parameters = 0, expert_parameters = 0;
   double autocast_weights = 0;     // matrices that autocast copies
+  double quantized_weights = 0;    // matrices of products in 8 or 4 bits
   PassTime pass;                   // forward + backward + recomputation
   double forward_share = 1.0 / 3;  // of it that is forward
   PassTime before, after;          // the same, summed over earlier and later stages

@@ -160,6 +160,7 @@ void Cutting::Own(const Op& op, BlockCost& cost) const {
       mine /= double(sharding_.ep) * sharding_.etp;
       cost.expert_parameters += mine;
       cost.largest_weight = std::max(cost.largest_weight, mine);
+      if (parameters == op.weights) cost.quantized_weights += mine;
       return;
     }
     const bool vocabulary =
@@ -171,7 +172,9 @@ void Cutting::Own(const Op& op, BlockCost& cost) const {
     }
     cost.dense_parameters += mine;
     cost.largest_weight = std::max(cost.largest_weight, mine);
-    if (op.kind == OpKind::kGemm && parameters == op.weights) cost.dense_weights += mine;
+    if (op.kind != OpKind::kGemm || parameters != op.weights) return;
+    cost.dense_weights += mine;
+    if (RunsNarrow(op)) cost.quantized_weights += mine;
   };
   share(op.weights, op.weight_cut);
   share(op.vectors, op.vector_cut);

@@ -41,6 +41,8 @@ class Cutting {
   // Adds an op's parameters on this rank.
   void Own(const Op& op, BlockCost& cost) const;
   bool IsNarrow() const { return number_ == Number::kFp8 || number_ == Number::kFp4; }
+  // Only the layers' large products run in 8 or 4 bits; head and router stay in 16.
+  bool RunsNarrow(const Op& op) const { return IsNarrow() && !IsVocabulary(op) && op.n >= 1024; }
   bool IsVocabulary(const Op& op) const { return op.column && op.n == model_.facts.vocab_size; }
 
   const Job& job_;

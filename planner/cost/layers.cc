@@ -130,8 +130,7 @@ class Walk : public Cutting {
                                  : op.n;
     const double k = op.row ? op.k / sharding_.tp : op.k;
     const double m = op.column || op.row ? tokens_ : tokens_ / sequence_split_;
-    // Only the layers' large products run in 8 or 4 bits; head and router stay in 16.
-    const bool narrow = IsNarrow() && !vocabulary && op.n >= 1024;
+    const bool narrow = RunsNarrow(op);
     const Number number = IsNarrow() && !narrow ? Number::kBf16 : number_;
     // Row-wise scales run at 0.7 of one scale's rate (torchao's H100 figures).
     const bool rowwise = narrow && (training_.fp8_recipe == Fp8Recipe::kRowwise ||

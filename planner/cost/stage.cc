@@ -129,6 +129,7 @@ class StageBuilder {
     load.dense_parameters += block.dense_parameters * count;
     load.expert_parameters += block.expert_parameters * count;
     load.autocast_weights += block.dense_weights * count;
+    load.quantized_weights += block.quantized_weights * count;
   }
   // Bytes of one gathered copy of a block.
   Bytes Unit(const BlockCost& block) const {

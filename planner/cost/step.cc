@@ -36,8 +36,15 @@ LoadState::LoadState(const Job& job, const StatePerPolicy& state, const StageLoa
   const double shard =
       load.dense_parameters * state.dense_shard + load.expert_parameters * state.expert_shard;
   whole_step_ = c.gradient_life == GradientLife::kWholeStep;
+  // Blackwell multiplies fp8 without a transpose of the weight.
+  const bool transposes = job.machine->gpu.architecture != Architecture::kBlackwell;
+  const double quantized =
+      load.quantized_weights *
+      (c.quantized_weight_bytes + (transposes ? c.quantized_transpose_bytes : 0));
   parameters_ =
-      state.parameters_on_gpu ? c.parameter_bytes * (state.parameters_sharded ? shard : whole) : 0;
+      (state.parameters_on_gpu ? c.parameter_bytes * (state.parameters_sharded ? shard : whole)
+                               : 0) +
+      quantized;
   states_ = state.optimizer_on_gpu ? (c.master_bytes + c.moment_bytes) * shard : 0;
   buckets_ = c.bucket_copy_bytes * whole;
   workspaces_ = c.blas_workspaces * BlasWorkspaces(job.machine->gpu).value;

@@ -7,21 +7,13 @@ namespace shardplan {
 
 namespace {
 
-// Bytes per weight that Transformer Engine quantizes and keeps beside the 16-bit one, for the
-// products of both passes: fp8 data and its transpose (Blackwell multiplies without one, but the
-// planner's conventions do not see the GPU), MX blocks of 32 in rows and in columns with a byte of
-// scale each, NV blocks of 16 in 4 bits likewise.
-double QuantizedWeightBytes(Precision precision) {
-  switch (precision) {
-    case Precision::kFp8:
-      return 2;
-    case Precision::kMxfp8:
-      return 2 * (1 + 1.0 / 32);
-    case Precision::kNvfp4:
-      return 2 * (0.5 + 1.0 / 16);
-    default:
-      return 0;
-  }
+// What Transformer Engine quantizes once a step and keeps for the products of both passes: fp8 data
+// and, before Blackwell, its transpose; MX blocks of 32 in rows and in columns, a byte of scale
+// each; NV blocks of 16 in 4 bits likewise.
+void QuantizedWeights(Precision precision, Conventions& c) {
+  if (precision == Precision::kFp8) c.quantized_weight_bytes = c.quantized_transpose_bytes = 1;
+  if (precision == Precision::kMxfp8) c.quantized_weight_bytes = 2 * (1 + 1.0 / 32);
+  if (precision == Precision::kNvfp4) c.quantized_weight_bytes = 2 * (0.5 + 1.0 / 16);
 }
 
 // Dense models with Transformer Engine in bf16 come out within 0.8 % (SimuMax's and Megatron's own
@@ -57,7 +49,7 @@ Conventions MegatronConventions(const Training& training, const Model& model) {
   const bool local = training.attention == AttentionImpl::kEager;
   c.kernels = local ? kMegatronLocal : kTransformerEngine;
   c.parameter_bytes = full ? 4 : 2;
-  if (!training.fp8_params) c.parameter_bytes += QuantizedWeightBytes(training.precision);
+  if (!training.fp8_params) QuantizedWeights(training.precision, c);
   c.compute_bytes = c.residual_bytes = full ? 4 : 2;
   c.gradient_bytes = BytesOf(training.gradient_dtype);
   c.wire_gradient_bytes = BytesOf(training.reduce_dtype);
