@@ -65,6 +65,34 @@ void AddLimits(CLI::App& app, Limits& limits) {
   add("--operation-timeout", limits.operation, "no step takes longer; default 120");
 }
 
+// One point and its probe.
+struct Task {
+  const Probe* probe = nullptr;
+  Json point;
+};
+
+// The points of a file, {"probe": NAME, "params": {...}} a line.
+Result<std::vector<Task>> ReadPoints(const std::string& path) {
+  std::ifstream file(path);
+  if (!file) return NotFound(fmt::format("{} cannot be read", path));
+  std::vector<Task> tasks;
+  int number = 0;
+  for (std::string line; std::getline(file, line);) {
+    ++number;
+    const Json json = Json::parse(line, nullptr, false);
+    const bool whole = json.is_object() && json.contains("probe") && json["probe"].is_string() &&
+                       json.contains("params");
+    const Probe* probe = whole ? FindProbe(json["probe"].get<std::string>()) : nullptr;
+    if (probe == nullptr)
+      return Invalid(
+          fmt::format("{}:{}: expected {{\"probe\": NAME, \"params\": {{...}}}} with a "
+                      "NAME that shardplan-probe --help lists",
+                      path, number));
+    tasks.push_back({probe, json["params"]});
+  }
+  return tasks;
+}
+
 // The failed allocation and the allocator's state, as a record of its own.
 void AddOutOfMemory(Session& session, const Probe& probe, const Json& point, const Error& error) {
   const MemoryState memory = session.device.Memory();
@@ -89,8 +117,9 @@ Result<void> MeasureOne(Session& session, const Probe& probe, const Json& point)
   return {};
 }
 
-Result<void> MeasureAll(World& world, Watch& watch, const Options& options, const Probe& probe,
-                        const std::vector<Json>& points, long& wrong) {
+// `all`: what the device lacks ends the point and not the run.
+Result<void> MeasureAll(World& world, Watch& watch, const Options& options,
+                        const std::vector<Task>& tasks, bool all, long& wrong) {
   const int gpu = options.gpu >= 0 ? options.gpu : world.seat().local_rank;
   watch.Begin("opening the device");
   const Result<std::unique_ptr<Device>> device = OpenDevice(options.device, gpu, watch);
@@ -99,8 +128,12 @@ Result<void> MeasureAll(World& world, Watch& watch, const Options& options, cons
   if (!stream) return tl::unexpected(stream.error());
   Records records((*device)->info(), world.rank() == 0);
   Session session{**device, world, watch, records, **stream, options.measure, options.seed, {}};
-  for (const Json& point : points)
-    if (Result<void> done = MeasureOne(session, probe, point); !done) return done;
+  for (const Task& task : tasks) {
+    Result<void> done = MeasureOne(session, *task.probe, task.point);
+    if (done) continue;
+    if (!all || done.error().code != Code::kFailedPrecondition) return done;
+    Complain(done.error().message, kDone);
+  }
   watch.Begin("leaving");
   if (Result<void> left = world.Barrier(); !left) return left;
   wrong = records.wrong();
@@ -109,7 +142,7 @@ Result<void> MeasureAll(World& world, Watch& watch, const Options& options, cons
   return {};
 }
 
-int Run(const Options& options, const Probe& probe, const std::vector<Json>& points) {
+int Run(const Options& options, const std::vector<Task>& tasks, bool all) {
   Watch watch;
   const auto complain = [](const Error& error) { return Complain(error.message, CodeOf(error)); };
   const Result<Seat> seat = SeatOfEnvironment();
@@ -119,7 +152,7 @@ int Run(const Options& options, const Probe& probe, const std::vector<Json>& poi
   const auto monitor = Monitor::Start(world->get(), options.limits, watch);
   if (!monitor) return complain(monitor.error());
   long wrong = 0;
-  const Result<void> done = MeasureAll(**world, watch, options, probe, points, wrong);
+  const Result<void> done = MeasureAll(**world, watch, options, tasks, all, wrong);
   if (!done) return complain((*monitor)->Explain(done.error()));
   return wrong == 0 ? kDone : Complain(fmt::format("{} elements were wrong", wrong), kFailed);
 }
@@ -129,6 +162,7 @@ std::string Help() {
   for (const Probe& probe : Probes())
     text += fmt::format("  {:<14} {}\n", probe.name, probe.summary);
   return text +
+         "  points         the points of a file, {\"probe\": NAME, \"params\": {...}} a line\n"
          "Measures this machine; records (JSON lines) go to standard output.\n"
          "All options of a probe: shardplan-probe PROBE --help\n"
          "Exit codes: 0 done, 1 failed or wrong results, 2 bad usage, 130 interrupted\n";
@@ -143,28 +177,40 @@ int RunCommandLine(int argc, const char* const* argv) {
     return word.empty() ? kUsage : kDone;
   }
   const Probe* probe = FindProbe(word);
-  if (probe == nullptr) {
-    std::vector<std::string> names;
+  const bool reads_points = word == "points";
+  if (probe == nullptr && !reads_points) {
+    std::vector<std::string> names{"points"};
     for (const Probe& row : Probes()) names.emplace_back(row.name);
     return Complain(
         fmt::format("there is no probe '{}': {}", word, Suggest(word, names, "it takes")), kUsage);
   }
   Options options;
-  CLI::App app(std::string(probe->summary), std::string(probe->name));
+  std::string path;
+  CLI::App app(probe != nullptr ? std::string(probe->summary) : "points of a file", word);
   app.set_help_flag("-h,--help", "this text");
   AddCommon(app, options);
   AddLimits(app, options.limits);
-  const std::function<std::vector<Json>()> points = probe->declare(app);
+  std::function<std::vector<Json>()> points;
+  if (reads_points)
+    app.add_option("FILE", path, "points, one a line")->type_name("")->required();
+  else
+    points = probe->declare(app);
   try {
     app.parse(argc - 1, argv + 1);
   } catch (const CLI::CallForHelp&) {
     std::fputs(app.help("shardplan-probe").c_str(), stdout);
     return kDone;
   } catch (const CLI::ParseError& error) {
-    return Complain(fmt::format("{}: {}; shardplan-probe {} --help shows all options", probe->name,
-                                error.what(), probe->name),
+    return Complain(fmt::format("{}: {}; shardplan-probe {} --help shows all options", word,
+                                error.what(), word),
                     kUsage);
   }
-  return Run(options, *probe, points());
+  Result<std::vector<Task>> tasks = std::vector<Task>();
+  if (reads_points)
+    tasks = ReadPoints(path);
+  else
+    for (const Json& point : points()) tasks->push_back({probe, point});
+  if (!tasks) return Complain(tasks.error().message, kUsage);
+  return Run(options, *tasks, reads_points);
 }
 }  // namespace shardplan::probe

@@ -75,6 +75,14 @@ std::string PointReader::Word(const char* key, const std::vector<std::string>& w
   return otherwise;
 }
 
+std::string PointReader::Text(const char* key, const std::string& otherwise) {
+  const Json* value = Find(key, false);
+  if (value == nullptr) return otherwise;
+  if (value->is_string()) return value->get<std::string>();
+  Fail(key, "a text");
+  return otherwise;
+}
+
 Dtype PointReader::Type(const char* key) {
   return DtypeOf(Word(key, DtypeNames())).value_or(Dtype::kFp32);
 }

@@ -24,6 +24,7 @@ class PointReader {
   std::string Word(const char* key, const std::vector<std::string>& words);
   std::string Word(const char* key, const std::vector<std::string>& words,
                    const std::string& otherwise);
+  std::string Text(const char* key, const std::string& otherwise);
   Dtype Type(const char* key = "dtype");
   Result<void> Done() const;
 

@@ -7,6 +7,7 @@ const std::vector<Probe>& Probes() {
   static const std::vector<Probe> probes{
       {"collectives", "collective operations over groups of ranks, as nccl-tests has them",
        DeclareCollectives, MeasureCollectives},
+      {"disk", "files past the page cache", DeclareDisk, MeasureDisk},
       {"gemm", "matrix products", DeclareGemm, MeasureGemm},
   };
   return probes;

@@ -51,6 +51,8 @@ const Probe* FindProbe(std::string_view name);
 
 std::function<std::vector<Json>()> DeclareGemm(CLI::App& app);
 Result<void> MeasureGemm(Session& session, const Json& point);
+std::function<std::vector<Json>()> DeclareDisk(CLI::App& app);
+Result<void> MeasureDisk(Session& session, const Json& point);
 std::function<std::vector<Json>()> DeclareCollectives(CLI::App& app);
 Result<void> MeasureCollectives(Session& session, const Json& point);
 }  // namespace shardplan::probe

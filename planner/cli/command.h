@@ -24,6 +24,7 @@ std::function<int()> DeclarePlan(CLI::App& app);
 std::function<int()> DeclareCheck(CLI::App& app);
 std::function<int()> DeclareModel(CLI::App& app);
 std::function<int()> DeclareCollectives(CLI::App& app);
+std::function<int()> DeclareProbe(CLI::App& app);
 std::function<int()> DeclareBench(CLI::App& app);
 std::function<int()> DeclareList(CLI::App& app);
 std::function<int()> DeclareCompletion(CLI::App& app);

@@ -49,6 +49,40 @@ TEST(ProbeProgram, OutOfMemoryIsARecordAndTheNextPointIsMeasured) {
   EXPECT_EQ(records[1]["metric"], "seconds");
 }
 
+TEST(ProbeProgram, ReadsPointsOfAFileAndGoesOnPastWhatTheDeviceLacks) {
+  const std::string path = testing::TempPath("points");
+  std::ofstream(path) << R"({"probe":"gemm","params":{"m":8,"n":8,"k":8,"dtype":"int8"}})"
+                      << "\n"
+                      << R"({"probe":"collectives","params":{"op":"all_reduce","ranks":1,)"
+                      << R"("bytes":4096,"dtype":"fp32"}})"
+                      << "\n";
+  const Outcome run = RunProbe("points '" + path + "'" + kQuick);
+  EXPECT_EQ(run.code, 0);
+  EXPECT_THAT(run.err, ::testing::HasSubstr("the host device has no matrix product in int8"));
+  ASSERT_EQ(run.Records().size(), 1u);
+  EXPECT_EQ(run.Records()[0]["params"],
+            Json({{"op", "all_reduce"}, {"ranks", 1}, {"bytes", 4096}, {"dtype", "fp32"}}));
+  std::ofstream(path) << R"({"probe":"gemm"})";
+  const Outcome bad = RunProbe("points '" + path + "'");
+  EXPECT_EQ(bad.code, 2);
+  EXPECT_THAT(bad.err, ::testing::HasSubstr(path + ":1: expected {\"probe\": NAME"));
+  unlink(path.c_str());
+}
+
+TEST(ProbeProgram, DisksAreReadAndWrittenPastThePageCache) {
+  const Outcome run = RunProbe(std::string("disk --sizes 4M --blocks 1M") + kQuick);
+  if (run.code == 1) {  // some file systems have no such files
+    EXPECT_THAT(run.err, ::testing::HasSubstr("takes no file past the page cache"));
+    GTEST_SKIP() << run.err;
+  }
+  const auto records = run.Records();
+  ASSERT_EQ(records.size(), 2u) << run.err;
+  for (const Json& record : records)
+    EXPECT_DOUBLE_EQ(record["bytes_per_second"].get<double>() * record["median"].get<double>(),
+                     4 << 20);
+  EXPECT_EQ(RunProbe("disk --sizes 4M --blocks 1000").code, 2);
+}
+
 TEST(ProbeProgram, BadUsageSaysWhatWorks) {
   const Outcome probe = RunProbe("gem");
   EXPECT_EQ(probe.code, 2);
