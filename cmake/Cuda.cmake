@@ -48,6 +48,7 @@ set(SHARDPLAN_CUDA_PTX "compute_80" CACHE STRING "PTX of the CUDA sources, for o
 
 # Lets the current directory hold .cu sources. A macro: a language is enabled where it is called.
 macro(shardplan_enable_cuda)
+  set(CMAKE_CUDA_RUNTIME_LIBRARY Shared)  # one runtime a program: shardplan::cuda's
   set(CMAKE_CUDA_ARCHITECTURES OFF)  # -gencode below says it; CMake 3.25 does not know CUDA 13's
   enable_language(CUDA)
   set(CMAKE_CUDA20_STANDARD_COMPILE_OPTION "-std=c++20")  # nor that nvcc 13 knows C++20

@@ -1,0 +1,215 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "kernels/column_sum.h"
+#include "kernels/device.cuh"
+#include "kernels/norm.h"
+
+namespace shardplan::kernels {
+namespace {
+
+// Threads that share a row, and rows that share a block. A row's elements stay in registers
+// between the pass that sums and the one that writes, kPacks packs a thread.
+struct Layout {
+  dim3 block;
+  int packs_per_thread;  // 2, 4 or 8: what a block of 512 threads needs to hold the row
+
+  Layout(const NormShape& shape, DType dtype) {
+    const int64_t packs = shape.columns * SizeOf(dtype) / 16;
+    SHARDPLAN_CHECK(shape.rows > 0 && packs > 0 && packs <= 4096);
+    SHARDPLAN_CHECK(packs * 16 == shape.columns * SizeOf(dtype));
+    packs_per_thread = packs <= 1024 ? 2 : packs <= 2048 ? 4 : 8;
+    const auto threads = static_cast<unsigned>(CeilDiv<int64_t>(packs, packs_per_thread));
+    block.x = CeilDiv(threads, unsigned{kWarp}) * kWarp;
+    block.y = block.x == kWarp ? 8 : 1;
+  }
+};
+
+template <class T, int kPacks>
+struct Row {
+  Pack<T> pack[kPacks];
+};
+
+// f(i, c) for the thread's i-th pack, which is the row's c-th.
+template <int kPacks, class Body>
+__device__ void ForPacks(int64_t packs, Body&& body) {
+#pragma unroll
+  for (int i = 0; i < kPacks; ++i) {
+    const int64_t c = threadIdx.x + i * blockDim.x;
+    if (c < packs) body(i, c);
+  }
+}
+
+template <class T, bool kLayer, int kPacks>
+__global__ void __launch_bounds__(512) Forward(NormShape shape, NormForwardArgs<T, float> args) {
+  __shared__ float scratch[kWarp];
+  const int64_t row = int64_t{blockIdx.x} * blockDim.y + threadIdx.y;
+  if (row >= shape.rows) return;  // never a part of a block that is one row
+  const int64_t packs = shape.columns / kLanes<T>;
+  const int64_t start = row * packs;
+
+  Row<T, kPacks> sum;
+  float total = 0;
+  ForPacks<kPacks>(packs, [&](int i, int64_t c) {
+    Pack<T> x = Packs(args.x)[start + c];
+    if (args.residual) {
+      const Pack<T> residual = Packs(args.residual)[start + c];
+      for (int j = 0; j < kLanes<T>; ++j) x.Set(j, x[j] + residual[j]);
+      Packs(args.sum)[start + c] = x;
+    }
+    for (int j = 0; j < kLanes<T>; ++j) total += kLayer ? x[j] : x[j] * x[j];
+    sum.pack[i] = x;
+  });
+  total = RowSum(total, scratch) / shape.columns;
+
+  float mean = 0;
+  if (kLayer) {
+    mean = total;
+    total = 0;
+    ForPacks<kPacks>(packs, [&](int i, int64_t) {
+      for (int j = 0; j < kLanes<T>; ++j) {
+        const float centered = sum.pack[i][j] - mean;
+        total += centered * centered;
+      }
+    });
+    total = RowSum(total, scratch) / shape.columns;
+  }
+  const float rstd = rsqrtf(total + shape.epsilon);
+
+  ForPacks<kPacks>(packs, [&](int i, int64_t c) {
+    const Pack<T> weight = Packs(args.weight)[c];
+    Pack<T> bias;
+    if (kLayer) bias = Packs(args.bias)[c];
+    Pack<T> y;
+    for (int j = 0; j < kLanes<T>; ++j) {
+      const float scaled = (sum.pack[i][j] - mean) * rstd * weight[j];
+      y.Set(j, kLayer ? scaled + bias[j] : scaled);
+    }
+    Packs(args.y)[start + c] = y;
+  });
+  if (threadIdx.x != 0) return;
+  args.rstd[row] = rstd;
+  if (kLayer) args.mean[row] = mean;
+}
+
+// Blocks walk the rows in strides, so that each thread sums the weight's gradient of its columns
+// in registers and writes it once, to one row of `partials`.
+template <class T, bool kLayer, int kPacks>
+__global__ void __launch_bounds__(512)
+    Backward(NormShape shape, NormBackwardArgs<T, float> args, float* partials) {
+  __shared__ float scratch[kWarp];
+  const int64_t packs = shape.columns / kLanes<T>;
+  float dweight[kPacks][kLanes<T>] = {};
+  float dbias[kPacks][kLanes<T>] = {};
+  const int64_t walkers = int64_t{gridDim.x} * blockDim.y;
+  const int64_t walker = int64_t{blockIdx.x} * blockDim.y + threadIdx.y;
+
+  for (int64_t row = walker; row < shape.rows; row += walkers) {
+    const int64_t start = row * packs;
+    const float mean = kLayer ? args.mean[row] : 0.f;
+    const float rstd = args.rstd[row];
+    Row<T, kPacks> sum;
+    Row<T, kPacks> dy;
+    float along_normal = 0;
+    float along_ones = 0;
+    ForPacks<kPacks>(packs, [&](int i, int64_t c) {
+      sum.pack[i] = Packs(args.sum)[start + c];
+      dy.pack[i] = Packs(args.dy)[start + c];
+      const Pack<T> weight = Packs(args.weight)[c];
+      for (int j = 0; j < kLanes<T>; ++j) {
+        const float normal = (sum.pack[i][j] - mean) * rstd;
+        const float gradient = dy.pack[i][j] * weight[j];
+        along_normal += gradient * normal;
+        along_ones += gradient;
+        dweight[i][j] += dy.pack[i][j] * normal;
+        if (kLayer) dbias[i][j] += dy.pack[i][j];
+      }
+    });
+    along_normal = RowSum(along_normal, scratch) / shape.columns;
+    along_ones = kLayer ? RowSum(along_ones, scratch) / shape.columns : 0.f;
+
+    ForPacks<kPacks>(packs, [&](int i, int64_t c) {
+      const Pack<T> weight = Packs(args.weight)[c];
+      Pack<T> dx;
+      if (args.dsum) dx = Packs(args.dsum)[start + c];
+      for (int j = 0; j < kLanes<T>; ++j) {
+        const float normal = (sum.pack[i][j] - mean) * rstd;
+        const float gradient = dy.pack[i][j] * weight[j];
+        const float through = rstd * (gradient - along_ones - normal * along_normal);
+        dx.Set(j, args.dsum ? through + dx[j] : through);
+      }
+      Packs(args.dx)[start + c] = dx;
+    });
+  }
+
+  ForPacks<kPacks>(packs, [&](int i, int64_t c) {
+    const int64_t at = walker * shape.columns + c * kLanes<T>;
+    for (int j = 0; j < kLanes<T>; ++j) {
+      partials[at + j] = dweight[i][j];
+      if (kLayer) partials[walkers * shape.columns + at + j] = dbias[i][j];
+    }
+  });
+}
+
+// Enough blocks to fill each multiprocessor's 2048 threads once.
+unsigned BackwardBlocks(const NormShape& shape, const Layout& layout) {
+  const int per_multiprocessor = static_cast<int>(2048 / 2 / (layout.block.x * layout.block.y));
+  const int64_t fill = int64_t{MultiprocessorCount()} * std::max(per_multiprocessor, 1);
+  return static_cast<unsigned>(std::min<int64_t>(fill, GridOf(shape.rows, layout.block.y)));
+}
+
+// Calls body(type, is LayerNorm, packs per thread), each as a compile-time constant.
+template <class Body>
+void DispatchNorm(const NormShape& shape, DType dtype, const Layout& layout, Body&& body) {
+  Dispatch(dtype, [&](auto tag) {
+    const auto with_kind = [&](auto is_layer) {
+      if (layout.packs_per_thread == 2) body(tag, is_layer, std::integral_constant<int, 2>{});
+      if (layout.packs_per_thread == 4) body(tag, is_layer, std::integral_constant<int, 4>{});
+      if (layout.packs_per_thread == 8) body(tag, is_layer, std::integral_constant<int, 8>{});
+    };
+    if (shape.kind == NormKind::kLayer)
+      with_kind(std::true_type{});
+    else
+      with_kind(std::false_type{});
+  });
+}
+}  // namespace
+
+void NormForward(const NormShape& shape, DType dtype, const NormForwardArgs<void, float>& args,
+                 Stream stream) {
+  SHARDPLAN_CHECK((shape.kind == NormKind::kLayer) == (args.bias && args.mean));
+  SHARDPLAN_CHECK(!args.residual == !args.sum);
+  const Layout layout(shape, dtype);
+  const unsigned blocks = GridOf(shape.rows, layout.block.y);
+  DispatchNorm(shape, dtype, layout, [&](auto tag, auto is_layer, auto packs) {
+    using T = typename decltype(tag)::Type;
+    const NormForwardArgs<T, float> typed{
+        As<T>(args.x),   As<T>(args.residual), As<T>(args.weight), As<T>(args.bias),
+        As<T>(args.sum), As<T>(args.y),        args.mean,          args.rstd};
+    Launch(Forward<T, is_layer(), packs()>, blocks, layout.block, stream, shape, typed);
+  });
+}
+
+int64_t NormBackwardWorkspace(const NormShape& shape, DType dtype) {
+  const Layout layout(shape, dtype);
+  const int64_t sums = shape.kind == NormKind::kLayer ? 2 : 1;
+  return sums * BackwardBlocks(shape, layout) * layout.block.y * shape.columns * 4;
+}
+
+void NormBackward(const NormShape& shape, DType dtype, const NormBackwardArgs<void, float>& args,
+                  void* workspace, Stream stream) {
+  SHARDPLAN_CHECK((shape.kind == NormKind::kLayer) == (args.dbias && args.mean));
+  const Layout layout(shape, dtype);
+  const unsigned blocks = BackwardBlocks(shape, layout);
+  auto* partials = static_cast<float*>(workspace);
+  DispatchNorm(shape, dtype, layout, [&](auto tag, auto is_layer, auto packs) {
+    using T = typename decltype(tag)::Type;
+    const NormBackwardArgs<T, float> typed{As<T>(args.sum),  As<T>(args.weight), As<T>(args.dy),
+                                           As<T>(args.dsum), args.mean,          args.rstd,
+                                           As<T>(args.dx),   args.dweight,       args.dbias};
+    Launch(Backward<T, is_layer(), packs()>, blocks, layout.block, stream, shape, typed, partials);
+  });
+  const int64_t rows = int64_t{blocks} * layout.block.y;
+  ColumnSum(rows, shape.columns, partials, args.dweight, stream);
+  if (args.dbias)
+    ColumnSum(rows, shape.columns, partials + rows * shape.columns, args.dbias, stream);
+}
+}  // namespace shardplan::kernels
