@@ -8,7 +8,7 @@ namespace {
 
 constexpr int kThreads = 256;
 
-__device__ float Sigmoid(float x) { return 1.f / (1.f + __expf(-x)); }
+__device__ float Sigmoid(float x) { return __fdividef(1.f, 1.f + __expf(-x)); }
 
 // One pack of y a thread. The packs of a row rarely fill whole blocks, so threads count through
 // the matrix and not along rows.
@@ -63,21 +63,32 @@ constexpr float kCubic = 0.044715f;
 constexpr float kSqrtHalf = 0.7071067812f;
 constexpr float kInverseSqrtTwoPi = 0.3989422804f;
 
-// tanh(x) as 1 - 2 / (exp(2x) + 1): exact to fp32's rounding, and cheaper than tanhf.
-__device__ float Tanh(float x) { return 1.f - 2.f / (__expf(2.f * x) + 1.f); }
+// (1 + tanh(x)) / 2, and half its slope (1 - tanh(x)^2) / 4, without the cancellation that tanh
+// near -1 would bring.
+struct HalfTanh {
+  float value;
+  float slope;
+
+  __device__ explicit HalfTanh(float x) {
+    const float e = __expf(-2.f * fabsf(x));
+    const float share = __fdividef(1.f, 1.f + e);
+    value = x < 0 ? e * share : share;
+    slope = e * share * share;
+  }
+};
 
 template <GeluKind kKind>
 __device__ float Gelu(float x) {
   if (kKind == GeluKind::kTanh)
-    return 0.5f * x * (1.f + Tanh(kSqrtTwoOverPi * (x + kCubic * x * x * x)));
+    return x * HalfTanh(kSqrtTwoOverPi * (x + kCubic * x * x * x)).value;
   return 0.5f * x * (1.f + erff(x * kSqrtHalf));
 }
 template <GeluKind kKind>
 __device__ float GeluSlope(float x) {
   if (kKind == GeluKind::kTanh) {
-    const float t = Tanh(kSqrtTwoOverPi * (x + kCubic * x * x * x));
+    const HalfTanh half(kSqrtTwoOverPi * (x + kCubic * x * x * x));
     const float inner = kSqrtTwoOverPi * (1.f + 3.f * kCubic * x * x);
-    return 0.5f * (1.f + t) + 0.5f * x * (1.f - t * t) * inner;
+    return half.value + 2.f * x * half.slope * inner;
   }
   return 0.5f * (1.f + erff(x * kSqrtHalf)) + x * kInverseSqrtTwoPi * __expf(-0.5f * x * x);
 }

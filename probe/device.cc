@@ -28,6 +28,12 @@ Result<Work> Device::Attention(const AttentionShape& shape) {
 Result<Work> Device::Elementwise(const ElementwiseShape& shape) {
   return Lacks(fmt::format("{} in {}", shape.name, Name(shape.dtype)));
 }
+Result<MemoryAccess> Device::Access(const MemoryShape& shape) {
+  return Lacks(fmt::format("access pattern '{}'", shape.pattern));
+}
+Result<std::vector<KernelFacts>> Device::KernelsOf(const Work&, Stream&) {
+  return Lacks("kernels to ask about");
+}
 
 Result<std::unique_ptr<Device>> OpenDevice(std::string_view kind, int index, Watch& watch) {
   if (kind == "cuda") return OpenCuda(index, watch);

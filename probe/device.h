@@ -56,30 +56,54 @@ class Stream {
 // Something that is ready to run, memory allocated and plans made: a call enqueues it once.
 using Work = std::function<Result<void>(Stream&)>;
 
+// How a linear layer's three products lie in memory: y = x W^T, dx = dy W, dW = dy^T x, with W of
+// outputs x inputs. cuBLAS calls them TN, NN, NT.
+enum class GemmPass { kForward, kInput, kWeight };
 struct GemmShape {
   std::int64_t m = 0, n = 0, k = 0;  // C (m x n) = A (m x k) B (k x n)
   Dtype dtype = Dtype::kFp32;
   std::int64_t batch = 1;
+  GemmPass pass = GemmPass::kForward;
+  int candidates = 1;  // of the library's best guesses, the fastest as measured
 };
 struct AttentionShape {
   std::int64_t batch = 0, heads = 0, kv_heads = 0, seq = 0, head_dim = 0;
   bool causal = true, backward = false;
   Dtype dtype = Dtype::kBf16;
 };
-// A memory-bound pass by name ("rms_norm", "swiglu", ...): `elements` of its input, in rows of
-// `width` where it works by rows.
+// A memory-bound pass by name (passes.h): `elements` in rows of `width`.
 struct ElementwiseShape {
   std::string name;
   std::int64_t elements = 0, width = 0;
   Dtype dtype = Dtype::kFp32;
 };
+// A pattern of access by name (patterns.h) over `bytes` of memory.
+struct MemoryShape {
+  std::string pattern;
+  std::int64_t bytes = 0;
+  std::int64_t stride = 1;  // in words of 4 bytes, where the pattern has one
+};
+struct MemoryAccess {
+  Work work;
+  Work before;       // what sets the stage, not measured; may be empty
+  double bytes = 0;  // that one run moves or asks for
+};
+
+// What one of our own kernels takes of a multiprocessor.
+struct KernelFacts {
+  std::string name;
+  int registers = 0;                     // a thread
+  std::int64_t spilled = 0, shared = 0;  // bytes a thread, bytes a block
+  int threads = 0;                       // a block
+  double occupancy = 0;                  // resident threads of those that fit
+};
 
 struct DeviceInfo {
-  std::string kind;                // "cuda" or "host", as a record's machine.device says it
-  std::string name;                // "NVIDIA H200"; the processor's on the host
-  std::string driver, cuda, nccl;  // versions; empty where there is none
-  std::string id;                  // of this GPU among all of its host
-  std::size_t last_cache = 0;      // bytes of the cache before memory
+  std::string kind;  // "cuda" or "host", as a record's machine.device says it
+  std::string name;  // "NVIDIA H200"; the processor's on the host
+  std::string driver, cuda, nccl, cublas, cudnn;  // versions; empty where there is none
+  std::string id;                                 // of this GPU among all of its host
+  std::size_t last_cache = 0;                     // bytes of the cache before memory
 };
 
 // What is left to allocate. `ours` counts what Allocate gave out and is still held, `refused` is
@@ -120,6 +144,9 @@ class Device {
   virtual Result<Work> Gemm(const GemmShape& shape);
   virtual Result<Work> Attention(const AttentionShape& shape);
   virtual Result<Work> Elementwise(const ElementwiseShape& shape);
+  virtual Result<MemoryAccess> Access(const MemoryShape& shape);
+  // The kernels that one run of `work` launches.
+  virtual Result<std::vector<KernelFacts>> KernelsOf(const Work& work, Stream& stream);
   // A launch of nothing: what it takes is the launch itself.
   virtual Result<Work> Nothing() = 0;
 

@@ -38,20 +38,20 @@ Result<Summary> Measure(Device& device, Stream& stream, const Work& work,
   if (once) once = TimeOf(device, stream, work, 1);
   if (!once) return tl::unexpected(once.error());
 
-  Work evict;
+  Work before = options.before;
   if (options.cold) {
     Result<Work> made = Evict(device);
     if (!made) return tl::unexpected(made.error());
-    evict = std::move(*made);
+    before = std::move(*made);
   }
   const double repeats = std::ceil(options.least_sample.value / std::max(once->value, 1e-9));
-  const int runs = options.cold ? 1 : static_cast<int>(std::clamp(repeats, 1.0, 10'000.0));
+  const int runs = before ? 1 : static_cast<int>(std::clamp(repeats, 1.0, 10'000.0));
   std::vector<double> samples;
   Seconds spent{};
   Stop stop = Stop::kGoOn;
   while (stop == Stop::kGoOn) {
-    if (evict)
-      if (const Result<void> done = evict(stream); !done) return tl::unexpected(done.error());
+    if (before)
+      if (const Result<void> done = before(stream); !done) return tl::unexpected(done.error());
     const Result<Seconds> time = TimeOf(device, stream, work, runs);
     if (!time) return tl::unexpected(time.error());
     samples.push_back(time->value);

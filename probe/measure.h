@@ -11,6 +11,7 @@ struct MeasureOptions {
   int warm_up = 2;             // runs before the first sample
   Seconds least_sample{1e-3};  // short work is repeated within a sample up to this
   bool cold = false;           // evict the last cache before each sample, which then holds one run
+  Work before;                 // run before each sample, not measured; a sample then holds one run
 };
 
 // Seconds of one run of `work`. Samples hold equally many runs, back to back.

@@ -49,10 +49,24 @@ struct Probe {
 const std::vector<Probe>& Probes();
 const Probe* FindProbe(std::string_view name);
 
+std::function<std::vector<Json>()> DeclareAttention(CLI::App& app);
+Result<void> MeasureAttention(Session& session, const Json& point);
+std::function<std::vector<Json>()> DeclareCopy(CLI::App& app);
+Result<void> MeasureCopy(Session& session, const Json& point);
+std::function<std::vector<Json>()> DeclareElementwise(CLI::App& app);
+Result<void> MeasureElementwise(Session& session, const Json& point);
 std::function<std::vector<Json>()> DeclareGemm(CLI::App& app);
 Result<void> MeasureGemm(Session& session, const Json& point);
 std::function<std::vector<Json>()> DeclareDisk(CLI::App& app);
 Result<void> MeasureDisk(Session& session, const Json& point);
 std::function<std::vector<Json>()> DeclareCollectives(CLI::App& app);
 Result<void> MeasureCollectives(Session& session, const Json& point);
+std::function<std::vector<Json>()> DeclareLaunch(CLI::App& app);
+Result<void> MeasureLaunch(Session& session, const Json& point);
+std::function<std::vector<Json>()> DeclareMemory(CLI::App& app);
+Result<void> MeasureMemory(Session& session, const Json& point);
+std::function<std::vector<Json>()> DeclareOccupancy(CLI::App& app);
+Result<void> MeasureOccupancy(Session& session, const Json& point);
+std::function<std::vector<Json>()> DeclareOverlap(CLI::App& app);
+Result<void> MeasureOverlap(Session& session, const Json& point);
 }  // namespace shardplan::probe

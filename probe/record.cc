@@ -7,6 +7,7 @@
 #include <array>
 #include <cstdio>
 #include <ctime>
+#include <utility>
 
 namespace shardplan::probe {
 namespace {
@@ -28,9 +29,12 @@ std::string HostName() {
 Json MachineJson(const DeviceInfo& info) {
   Json machine{{"host", HostName()}, {"device", info.kind}};
   machine[info.kind == "host" ? "cpu" : "gpu"] = info.name;
-  if (!info.driver.empty()) machine["driver"] = info.driver;
-  if (!info.cuda.empty()) machine["cuda"] = info.cuda;
-  if (!info.nccl.empty()) machine["nccl"] = info.nccl;
+  for (const auto& [name, version] : {std::pair{"driver", &info.driver},
+                                      {"cuda", &info.cuda},
+                                      {"nccl", &info.nccl},
+                                      {"cublas", &info.cublas},
+                                      {"cudnn", &info.cudnn}})
+    if (!version->empty()) machine[name] = *version;
   return machine;
 }
 

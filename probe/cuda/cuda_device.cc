@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "probe/cuda/cuda_device.h"
 
+#include <cctype>
 #include <chrono>
+#include <fstream>
 #include <thread>
 
+#include "kernels/attention.h"
+#include "kernels/gemm.h"
 #include "probe/cuda/cuda_error.h"
 #include "probe/cuda/nccl_communicator.h"
 #include "probe/cuda/nothing.h"
@@ -15,6 +19,26 @@ namespace {
 
 std::string VersionOf(int version) {  // CUDA's 1000 * major + 10 * minor
   return fmt::format("{}.{}", version / 1000, version % 1000 / 10);
+}
+
+std::string CudnnVersion() {
+#if SHARDPLAN_KERNELS_ATTENTION
+  return kernels::CudnnVersion();
+#else
+  return "";
+#endif
+}
+
+// The kernel module's, as in "NVRM version: NVIDIA UNIX x86_64 Kernel Module  580.95.05  Tue ...";
+// where it cannot be read, the newest CUDA that it runs.
+std::string DriverVersion() {
+  std::ifstream file("/proc/driver/nvidia/version");
+  for (std::string word; file >> word;)
+    if (std::isdigit(static_cast<unsigned char>(word[0])) && word.find('.') != std::string::npos)
+      return word;
+  int newest = 0;
+  cudaDriverGetVersion(&newest);
+  return "CUDA " + VersionOf(newest);
 }
 }  // namespace
 
@@ -72,15 +96,16 @@ Result<std::unique_ptr<Device>> CudaDevice::Open(int index, Watch& watch) {
           Check(cudaGetDeviceProperties(&properties, index), "cudaGetDeviceProperties");
       !got)
     return tl::unexpected(got.error());
-  int driver = 0, runtime = 0;
-  cudaDriverGetVersion(&driver);
+  int runtime = 0;
   cudaRuntimeGetVersion(&runtime);
   std::unique_ptr<CudaDevice> device(new CudaDevice(index, watch));
   device->info_ = {.kind = "cuda",
                    .name = properties.name,
-                   .driver = "CUDA " + VersionOf(driver),
+                   .driver = DriverVersion(),
                    .cuda = VersionOf(runtime),
                    .nccl = NcclVersion(),
+                   .cublas = kernels::CublasLtVersion(),
+                   .cudnn = CudnnVersion(),
                    .id = fmt::format("{:04x}:{:02x}:{:02x}", properties.pciDomainID,
                                      properties.pciBusID, properties.pciDeviceID),
                    .last_cache = static_cast<std::size_t>(properties.l2CacheSize)};

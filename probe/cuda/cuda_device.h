@@ -64,6 +64,11 @@ class CudaDevice : public Device {
   MemoryState Memory() override;
   Result<void> Copy(void* to, const void* from, std::size_t bytes, Stream& stream) override;
   Result<Work> Capture(const Work& work, Stream& stream) override;
+  Result<Work> Gemm(const GemmShape& shape) override;
+  Result<Work> Attention(const AttentionShape& shape) override;
+  Result<Work> Elementwise(const ElementwiseShape& shape) override;
+  Result<MemoryAccess> Access(const MemoryShape& shape) override;
+  Result<std::vector<KernelFacts>> KernelsOf(const Work& work, Stream& stream) override;
   Result<Work> Nothing() override;
   Result<std::unique_ptr<Communicator>> Connect(World& world, const std::vector<int>& members,
                                                 const std::string& name,

@@ -148,12 +148,16 @@ Result<Work> HostDevice::Gemm(const GemmShape& shape) {
     return HostStream::Of(stream).Run([=]() -> Result<void> {
       const auto m = static_cast<int>(shape.m), n = static_cast<int>(shape.n),
                  k = static_cast<int>(shape.k);
+      const bool is_a_transposed = shape.pass == GemmPass::kWeight;
+      const bool is_b_transposed = shape.pass == GemmPass::kForward;
       const auto at = [](const Buffer& buffer, std::int64_t index) {
         return static_cast<float*>(buffer.at()) + index;
       };
       for (std::int64_t i = 0; i < shape.batch; ++i)
-        cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, m, n, k, 1.f,
-                    at(a, i * shape.m * shape.k), k, at(b, i * shape.k * shape.n), n, 0.f,
+        cblas_sgemm(CblasRowMajor, is_a_transposed ? CblasTrans : CblasNoTrans,
+                    is_b_transposed ? CblasTrans : CblasNoTrans, m, n, k, 1.f,
+                    at(a, i * shape.m * shape.k), is_a_transposed ? m : k,
+                    at(b, i * shape.k * shape.n), is_b_transposed ? k : n, 0.f,
                     at(c, i * shape.m * shape.n), n);
       return {};
     });
