@@ -5,6 +5,7 @@
 #include <cstddef>
 
 #include "planner/base/check.h"
+#include "planner/cost/zero_bubble.h"
 
 namespace shardplan {
 namespace {
@@ -145,9 +146,10 @@ Seconds LeastPipelineTime(Schedule schedule, const StageTimes& own, Seconds befo
     }
     case Schedule::kInterleaved:
       return before / vpp + work;
-    // Weight gradients fill the bubble (arXiv 2401.10241): a third is left with equal passes.
+    // Weight gradients fill the bubble (arXiv 2401.10241), but not before the first forward has
+    // come: a quarter of the earlier work even where all of it is recomputed.
     case Schedule::kZbH1:
-      return before / 3 + work;
+      return before / 4 + work;
     case Schedule::kZbV:
       return work;
     case Schedule::kDualPipe:
@@ -162,14 +164,16 @@ Seconds SimulatePipeline(Schedule schedule, const std::vector<StageTimes>& stage
   // In the steady state each further micro batch costs the slowest stage's work: play out a few
   // groups and extend, or round up to whole groups and take the rest off again.
   int played = microbatches > 4 * pp ? 3 * pp + microbatches % pp : microbatches;
-  if (vpp > 1) {
+  const bool zero_bubble = schedule == Schedule::kZbH1 || schedule == Schedule::kZbV;
+  if (vpp > 1 && !zero_bubble) {
     const int group = GroupOf(pp, played);
     played = (played + group - 1) / group * group;
     while (played % GroupOf(pp, played) != 0) ++played;
   }
   Seconds slowest;
   for (const StageTimes& s : stages) slowest = Max(slowest, s.forward + s.backward);
-  return Seconds{PlayOut(schedule, stages, p2p.value, vpp, played)} +
-         slowest * double(microbatches - played);
+  const Seconds length = zero_bubble ? SimulateZeroBubble(schedule, stages, played)
+                                     : Seconds{PlayOut(schedule, stages, p2p.value, vpp, played)};
+  return length + slowest * double(microbatches - played);
 }
 }  // namespace shardplan

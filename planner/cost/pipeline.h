@@ -25,7 +25,8 @@ double InFlight(Schedule schedule, int stage, int pp, int vpp, int microbatches)
 Seconds LeastPipelineTime(Schedule schedule, const StageTimes& own, Seconds before, Seconds after,
                           int later_stages, int vpp, int microbatches);
 
-// The schedule played out, transfers of `p2p` between stages included. (Eq. 15)
+// The schedule played out, transfers of `p2p` between stages included; zero bubbles and their
+// transfers run beside other work. REQUIRES: not DualPipe. (Eq. 15)
 Seconds SimulatePipeline(Schedule schedule, const std::vector<StageTimes>& stages, Seconds p2p,
                          int vpp, int microbatches);
 }  // namespace shardplan

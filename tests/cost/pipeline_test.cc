@@ -63,6 +63,41 @@ TEST(Pipeline, LeastIsNeverAboveWhatIsPlayedOut) {
   }
 }
 
+// arXiv 2401.10241, with equal forward, input gradient and weight gradient: ZB-H1 leaves p - 1 of
+// 1F1B's 3 (p - 1), ZB-V only the first forward's way down, whose chunks are half as long.
+TEST(Pipeline, ZeroBubblesLeaveWhatThePaperSays) {
+  for (int p : {2, 4, 8})
+    for (int m : {8, 16, 32}) {
+      const std::vector<StageTimes> stages(static_cast<std::size_t>(p), kEven);
+      EXPECT_NEAR(SimulatePipeline(Schedule::kZbH1, stages, {}, 1, m).value, 3.0 * m + p - 1, 1e-9)
+          << p << ' ' << m;
+      EXPECT_NEAR(SimulatePipeline(Schedule::kZbV, stages, {}, 2, m).value, 3.0 * m + (p - 1) / 2.0,
+                  1e-9)
+          << p << ' ' << m;
+    }
+}
+
+TEST(Pipeline, ZeroBubblesAreNeverBelowTheirBoundNorAboveOneForwardOneBackward) {
+  for (std::uint64_t seed = 0; seed < 200; ++seed) {
+    std::mt19937_64 random(seed);
+    std::uniform_real_distribution<double> time(0.5, 2), ratio(2, 3);
+    const int p = 2 + static_cast<int>(random() % 7), m = p + static_cast<int>(random() % 16);
+    std::vector<StageTimes> stages;
+    for (int s = 0; s < p; ++s) {
+      const double forward = time(random);
+      stages.push_back({{forward}, {forward * ratio(random)}});
+    }
+    const Seconds h1 = SimulatePipeline(Schedule::kZbH1, stages, {}, 1, m);
+    EXPECT_LE(Least(Schedule::kZbH1, stages, 1, m).value, h1.value * (1 + 1e-12))
+        << "seed " << seed;
+    EXPECT_LE(Least(Schedule::kZbV, stages, 2, m).value,
+              SimulatePipeline(Schedule::kZbV, stages, {}, 2, m).value * (1 + 1e-12))
+        << "seed " << seed;
+    EXPECT_LE(h1.value, SimulatePipeline(Schedule::k1F1B, stages, {}, 1, m).value * (1 + 1e-12))
+        << "seed " << seed;
+  }
+}
+
 TEST(Pipeline, TransfersOnlyAddTime) {
   const std::vector<StageTimes> stages(4, kEven);
   EXPECT_GT(SimulatePipeline(Schedule::k1F1B, stages, {0.1}, 1, 8),
