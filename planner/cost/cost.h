@@ -121,7 +121,7 @@ inline constexpr int kMaxInstants = 8;
 struct PassTime {
   Seconds plain, tensor, expert;
   // Overlapped tensor-parallel products and expert exchanges leave this much in sight.
-  static constexpr double kTensorSeen = 0.35, kExpertSeen = 0.25;
+  static constexpr double kTensorSeen = 0.65, kExpertSeen = 0.25;
   Seconds Under(const Overlap& overlap) const {
     return plain + tensor * (overlap.tp ? kTensorSeen : 1.0) +
            expert * (overlap.moe ? kExpertSeen : 1.0);
@@ -132,18 +132,25 @@ struct PassTime {
   }
 };
 
+// ZeRO-3's traffic of one stage, unit by unit: one pass's parameter gathers, one micro batch's
+// reductions.
+struct UnitTimes {
+  Seconds gather, scatter;
+  double taken = 0;  // of the work that hides them
+};
+
 // What one stage holds and how long one micro batch takes on it, all virtual chunks together.
 struct StageLoad {
   int stage = 0;
   double dense_parameters = 0, expert_parameters = 0;
-  double autocast_weights = 0;     // matrices that autocast copies
-  double quantized_weights = 0;    // matrices of products in 8 or 4 bits
-  PassTime pass;                   // forward + backward + recomputation
-  double forward_share = 1.0 / 3;  // of it that is forward
-  PassTime before, after;          // the same, summed over earlier and later stages
-  TimeParts parts{};               // `pass` by cause
-  double flops = 0;                // executed in one micro batch, attention in full
-  Seconds gather, scatter;  // ZeRO-3: one pass's parameter gather, one micro batch's reduction
+  double autocast_weights = 0;        // matrices that autocast copies
+  double quantized_weights = 0;       // matrices of products in 8 or 4 bits
+  PassTime pass;                      // forward + backward + recomputation
+  double forward_share = 1.0 / 3;     // of it that is forward
+  PassTime before, after;             // the same, summed over earlier and later stages
+  TimeParts parts{};                  // `pass` by cause
+  double flops = 0;                   // executed in one micro batch, attention in full
+  UnitTimes everywhere, within_node;  // ZeRO-3's, sharded over all data ranks or one node's
   int instants = 0;
   std::array<Instant, kMaxInstants> instant;
 };
@@ -153,7 +160,13 @@ struct StageLoad {
 struct DataTimes {
   Seconds all_reduce, reduce_scatter, all_gather;
   Seconds replicas;  // of it, between groups that each hold all shards
+  double taken = 0;  // of the work that hides them
 };
+
+// Share of the work beside a hidden collective that it costs: the multiprocessors which its
+// channels hold, and as much again for waves of tiles that no longer fit and memory traffic.
+// (Eq. 21)
+double TakenBy(const Gpu& gpu, const Communicator& group, Collective op, Bytes bytes);
 
 struct StageCost {
   std::vector<StageLoad> loads;  // first, a middle one, last; every stage in Evaluate
@@ -161,8 +174,8 @@ struct StageCost {
   Schedule schedule = Schedule::k1F1B;
   int data_ranks = 1, expert_data_ranks = 1;  // that hold the same dense, resp. expert parameters
   double dense_largest = 0, expert_largest = 0;  // parameters of the fullest stage
-  Seconds last_backward;  // of the fullest stage, one micro batch: what hides a reduction
-  Seconds p2p;            // one transfer between stages
+  Seconds last_backward;     // of the fullest stage, one micro batch: what hides a reduction
+  Seconds p2p, p2p_slowest;  // one transfer between stages, and between the farthest neighbours
   DataTimes everywhere, within_node;  // sharded over all data ranks, resp. over those of one node
   Bytes nccl;                         // device memory of the communicators
 };

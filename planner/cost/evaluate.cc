@@ -17,9 +17,8 @@ Seconds& At(TimeParts& parts, TimePart part) { return parts[static_cast<std::siz
 
 // The bubble that the played-out schedule shows, never less than the closed form's.
 void PlayPipeline(const StageCost& stage, const Policy& policy, StepCost& step) {
-  const bool known = stage.schedule == Schedule::k1F1B ||
-                     stage.schedule == Schedule::kInterleaved || stage.schedule == Schedule::kGpipe;
-  if (stage.pp == 1 || !known) return;
+  // DualPipe sends micro batches from both ends; its closed form is what is known of it.
+  if (stage.pp == 1 || stage.schedule == Schedule::kDualPipe) return;
   std::vector<StageTimes> times;
   Seconds slowest;
   for (const StageLoad& load : stage.loads) {
@@ -121,7 +120,8 @@ Evaluation Evaluate(const Job& job, const Plan& plan) {
   e.peak_rank = peak.stage * ranks_per_stage;
   const double spread = MemorySpread(peak.parts, job.conventions.doubt);
   e.memory_interval = Interval(e.peak_allocated, spread);
-  e.time_interval = Interval(e.step.Time(), TimeSpread(e.step.time));
+  e.time_interval =
+      Interval(e.step.Time(), TimeSpread(e.step.time, job.conventions.time_deviation));
   Throughput(job, stage, e);
   Judge(job, spread, e);
   return e;

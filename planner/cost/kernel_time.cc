@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 namespace shardplan {
 namespace {
@@ -15,12 +16,12 @@ double TileColumns(const Gpu& gpu) {
              : 128;
 }
 
-// Share of the GPU that whole waves of tiles keep busy. cuBLAS picks smaller tiles or splits k
-// where a wave would be mostly empty, so half of the quantization loss is felt.
+// Share of the GPU that whole waves of whole tiles keep busy. cuBLAS picks smaller tiles or splits
+// k where a wave or a tile would be mostly empty, so half of the quantization loss is felt.
 double WaveEfficiency(const Gpu& gpu, double m, double n) {
+  const double exact = m / 128 * (n / TileColumns(gpu));
   const double tiles = std::ceil(m / 128) * std::ceil(n / TileColumns(gpu));
-  const double waves = tiles / gpu.sm_count;
-  const double full = waves / std::ceil(waves);
+  const double full = exact / (std::ceil(tiles / gpu.sm_count) * gpu.sm_count);
   return 0.5 + 0.5 * full;
 }
 
@@ -29,6 +30,23 @@ double WaveEfficiency(const Gpu& gpu, double m, double n) {
 constexpr double kFillSteps = 160;
 // fp32 products do not run into the power limit.
 constexpr double kFp32Sustained = 0.9;
+
+// FLOP/s that a generation of flash attention does not exceed, whatever the tensor cores could do.
+// Version 1 without wgmma or its successor's work split: MPT at 32k and 64k tokens spends its time
+// at 125 (A100) and 195 TFLOP/s (H100), forward and backward (llm-foundry's tables).
+double KernelRate(const Gpu& gpu, FlashKernel kernel) {
+  const bool newer =
+      gpu.architecture == Architecture::kHopper || gpu.architecture == Architecture::kBlackwell;
+  switch (kernel) {
+    case FlashKernel::kNewest:
+      return std::numeric_limits<double>::infinity();
+    case FlashKernel::kVersion2:
+      return newer ? 350e12 : std::numeric_limits<double>::infinity();
+    case FlashKernel::kVersion1:
+      return newer ? 215e12 : 137e12;
+  }
+  return 0;
+}
 }  // namespace
 
 FlopsPerSecond PeakOf(const Gpu& gpu, Number number) {
@@ -79,7 +97,7 @@ Seconds GemmTime(const Gpu& gpu, Number number, double m, double n, double k, do
 }
 
 Seconds FlashTime(const Gpu& gpu, Number number, Flops flops, double head_dim, double keys,
-                  bool version_2) {
+                  FlashKernel kernel) {
   if (flops.value <= 0) return {};
   // 8-bit products do not change attention.
   const bool wide = number == Number::kFp32 || number == Number::kTf32;
@@ -87,14 +105,13 @@ Seconds FlashTime(const Gpu& gpu, Number number, Flops flops, double head_dim, d
       wide ? Max(PeakOf(gpu, number), gpu.fp32) : PeakOf(gpu, Number::kBf16);
   // A head dimension of 64 leaves the tensor cores waiting for the exponentials; short sequences
   // for the first and last blocks: 215 (d 64, 1k) to 648 TFLOP/s (d 128, 16k) on one H200.
-  const double width = head_dim >= 96 ? 1.0 : head_dim >= 64 ? 0.72 : 0.5;
+  const double full_width = head_dim >= 96 ? 1.0 : head_dim >= 64 ? 0.72 : 0.5;
   const double length = keys / (keys + 600);
-  const bool newer =
-      gpu.architecture == Architecture::kHopper || gpu.architecture == Architecture::kBlackwell;
-  // 350 TFLOP/s whatever the tensor cores could do.
   // The fp32 kernel is not tuned as flash attention is.
-  const double cap = wide ? 0.4 : version_2 && newer ? 350e12 / peak.value : 1;
+  const double cap = wide ? 0.4 : KernelRate(gpu, kernel) / peak.value;
   const double efficiency = std::min(gpu.attention_efficiency, cap);
+  // An older kernel's tensor cores wait less for the exponentials.
+  const double width = std::pow(full_width, efficiency / gpu.attention_efficiency);
   const FlopsPerSecond rate = peak * (efficiency * PowerFactor(gpu) * width * length);
   return flops / rate + gpu.launch;
 }

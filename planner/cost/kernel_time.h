@@ -13,11 +13,16 @@ FlopsPerSecond PeakOf(const Gpu& gpu, Number number);
 double PowerFactor(const Gpu& gpu);
 // One product of m x k by k x n, `batch` of them. Zero for an empty shape.
 Seconds GemmTime(const Gpu& gpu, Number number, double m, double n, double k, double batch = 1);
+// Generations of fused attention: what each leaves of a GPU's peak differs by a factor of three.
+enum class FlashKernel {
+  kNewest,    // cuDNN, FlashAttention-3: the GPU's attention_efficiency
+  kVersion2,  // uses neither wgmma nor TMA: 350 TFLOP/s on Hopper (arXiv 2407.08608)
+  kVersion1,  // and its Triton ports, which alone take a bias on the scores (ALiBi)
+};
 // Flash attention (in fp32 and tf32: the memory-efficient kernel), forward: `flops` executed, at
-// head dimension `head_dim` over `keys` keys. `version_2`: FlashAttention-2, which uses neither
-// wgmma nor TMA (35 % of an H100's peak, arXiv 2407.08608).
+// head dimension `head_dim` over `keys` keys.
 Seconds FlashTime(const Gpu& gpu, Number number, Flops flops, double head_dim, double keys,
-                  bool version_2);
+                  FlashKernel kernel);
 // A pass that reads and writes `bytes` in all, at `efficiency` of the streaming bandwidth.
 Seconds StreamTime(const Gpu& gpu, Bytes bytes, double efficiency = 1);
 }  // namespace shardplan

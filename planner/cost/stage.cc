@@ -124,6 +124,33 @@ class StageBuilder {
 
   void Instants(StageLoad& load) const;
 
+  // Block by block, as units are gathered and reduced: each has the latency of its own collective.
+  UnitTimes UnitsOf(const StageLoad& load, const Communicator& data,
+                    const Communicator& experts) const {
+    const Conventions& c = job_.conventions;
+    UnitTimes times;
+    const auto add = [&](const BlockCost& block, double count) {
+      times.gather +=
+          count *
+          (data.Time(Collective::kAllGather, {c.gather_bytes * block.dense_parameters}) +
+           experts.Time(Collective::kAllGather, {c.gather_bytes * block.expert_parameters}));
+      times.scatter += count * (data.Time(Collective::kReduceScatter,
+                                          {c.wire_gradient_bytes * block.dense_parameters}) +
+                                experts.Time(Collective::kReduceScatter,
+                                             {c.wire_gradient_bytes * block.expert_parameters}));
+    };
+    times.taken = TakenBy(job_.machine->gpu, data, Collective::kAllGather, Unit(layers_.blocks[0]));
+    const std::size_t stage = static_cast<std::size_t>(load.stage);
+    for (std::size_t b = 0; b < layers_.blocks.size(); ++b)
+      if (counts_[stage][b] > 0) add(layers_.blocks[b], counts_[stage][b]);
+    if (stage == 0) add(layers_.embedding, 1);
+    if (Last(stage)) {
+      add(layers_.head, 1);
+      for (const BlockCost& module : layers_.mtp) add(module, 1);
+    }
+    return times;
+  }
+
  private:
   static void Own(const BlockCost& block, double count, StageLoad& load) {
     load.dense_parameters += block.dense_parameters * count;
@@ -289,8 +316,9 @@ void StageBuilder::Instants(StageLoad& load) const {
 }
 
 // `replicas` reduces the shards of `inside` between groups; a group of one: there are none.
-DataTimes TimesOver(const Conventions& c, const StageCost& stage, const Communicator& inside,
+DataTimes TimesOver(const Job& job, const StageCost& stage, const Communicator& inside,
                     const Communicator& replicas, const Communicator& experts) {
+  const Conventions& c = job.conventions;
   const Bytes dense{c.wire_gradient_bytes * stage.dense_largest},
       expert{c.wire_gradient_bytes * stage.expert_largest};
   const double wire = c.gather_bytes / c.wire_gradient_bytes;
@@ -302,9 +330,25 @@ DataTimes TimesOver(const Conventions& c, const StageCost& stage, const Communic
                          experts.Time(Collective::kReduceScatter, expert);
   times.all_gather = inside.Time(Collective::kAllGather, dense * wire) +
                      experts.Time(Collective::kAllGather, expert * wire);
+  times.taken = TakenBy(job.machine->gpu, inside, Collective::kReduceScatter, dense);
   return times;
 }
+
+// Reduced shards are summed over the nodes behind each reduction.
+void AddReplicas(const Gpu& gpu, const Communicator& replicas, Bytes shard, UnitTimes& units) {
+  const Seconds sum = replicas.Time(Collective::kAllReduce, shard), before = units.scatter;
+  units.scatter += sum;
+  if (units.scatter.value > 0)
+    units.taken = (units.taken * before.value +
+                   TakenBy(gpu, replicas, Collective::kAllReduce, shard) * sum.value) /
+                  units.scatter.value;
+}
 }  // namespace
+
+double TakenBy(const Gpu& gpu, const Communicator& group, Collective op, Bytes bytes) {
+  constexpr double kPerMultiprocessor = 2;
+  return std::min(0.8, kPerMultiprocessor * group.Channels(op, bytes) / gpu.sm_count);
+}
 
 StageCost CostStage(const Job& job, const LayersCost& layers, const Sharding& sharding,
                     const Placement& placement, bool every_stage) {
@@ -348,35 +392,44 @@ StageCost CostStage(const Job& job, const LayersCost& layers, const Sharding& sh
   const Communicator expert_data(
       machine,
       {job.model->facts.experts > 0 ? cost.expert_data_ranks : 1, sharding.ep * sharding.etp});
+  const int node = std::clamp(machine.gpus_per_node / sharding.tp, 1, cost.data_ranks);
+  const Communicator inside(machine, {node, sharding.tp});
+  const Communicator replicas(machine, {std::max(1, cost.data_ranks / node), sharding.tp * node});
+  const int expert_node =
+      std::clamp(machine.gpus_per_node / (sharding.ep * sharding.etp), 1, cost.expert_data_ranks);
+  const Communicator expert_inside(
+      machine, {job.model->facts.experts > 0 ? expert_node : 1, sharding.ep * sharding.etp});
   for (std::size_t s : kept) {
     StageLoad& load = all[s];
     builder.Instants(load);
-    const Bytes dense{c.gather_bytes * load.dense_parameters},
-        expert{c.gather_bytes * load.expert_parameters};
-    load.gather =
-        data.Time(Collective::kAllGather, dense) + expert_data.Time(Collective::kAllGather, expert);
-    const double wire = c.wire_gradient_bytes / c.gather_bytes;
-    load.scatter = data.Time(Collective::kReduceScatter, dense * wire) +
-                   expert_data.Time(Collective::kReduceScatter, expert * wire);
+    load.everywhere = builder.UnitsOf(load, data, expert_data);
+    load.within_node = builder.UnitsOf(load, inside, expert_inside);
+    AddReplicas(machine.gpu, replicas, Bytes{c.wire_gradient_bytes * load.dense_parameters / node},
+                load.within_node);
     cost.dense_largest = std::max(cost.dense_largest, load.dense_parameters);
     cost.expert_largest = std::max(cost.expert_largest, load.expert_parameters);
     cost.last_backward = Max(cost.last_backward, load.pass.Under({}) * (1 - load.forward_share));
     cost.loads.push_back(load);
   }
-  cost.everywhere = TimesOver(c, cost, data, Communicator(), expert_data);
-  const int node = std::clamp(machine.gpus_per_node / sharding.tp, 1, cost.data_ranks);
+  cost.everywhere = TimesOver(job, cost, data, Communicator(), expert_data);
   if (node < cost.data_ranks) {
-    const Communicator inside(machine, {node, sharding.tp}),
-        replicas(machine, {std::max(1, cost.data_ranks / node), sharding.tp * node});
-    cost.within_node = TimesOver(c, cost, inside, replicas, expert_data);
+    cost.within_node = TimesOver(job, cost, inside, replicas, expert_data);
   }
   if (placement.pp > 1) {
     const int ranks = machine.Gpus() / placement.pp;
     const Communicator neighbours(machine, {2, std::max(1, ranks)});
     cost.p2p = neighbours.Time(Collective::kSendRecv, layers.boundary);
+    // Where a stage is smaller than a node, some neighbours lie on different ones.
+    cost.p2p_slowest = cost.p2p;
+    if (ranks < machine.gpus_per_node && machine.nodes > 1)
+      cost.p2p_slowest = Max(cost.p2p, Communicator(machine, {2, machine.gpus_per_node})
+                                           .Time(Collective::kSendRecv, layers.boundary));
     // Megatron sends a slice per tensor rank and gathers on the other side.
+    Seconds gather{c.p2p_host_seconds};
     if (c.p2p_split_over_tp && !sharding.sp && sharding.tp > 1)
-      cost.p2p += layers.tensor.Time(Collective::kAllGather, layers.boundary * double(sharding.tp));
+      gather += layers.tensor.Time(Collective::kAllGather, layers.boundary * double(sharding.tp));
+    cost.p2p += gather;
+    cost.p2p_slowest += gather;
     cost.nccl += neighbours.PipelineMemory();
   }
   cost.nccl += layers.nccl + data.Memory(false);

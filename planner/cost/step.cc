@@ -88,13 +88,16 @@ Seconds& At(TimeParts& parts, TimePart part) { return parts[static_cast<std::siz
 
 Seconds Positive(Seconds s) { return Max(s, Seconds{}); }
 
+// Shards of a group smaller than all data ranks lie within a node.
+bool IsNodeGroup(const StageCost& stage, const Policy& policy) {
+  return policy.zero_group > 0 && policy.zero_group < stage.data_ranks;
+}
+
 // Communication beside `work`: what is longer than it, at least the share `first` that nothing
-// covers, and what the hidden rest takes from the work: NCCL's channels occupy 16 to 24 of 108 to
-// 148 SMs. (Eq. 21)
-Seconds Seen(Seconds comm, Seconds work, double first) {
-  constexpr double kStolen = 0.15;
+// covers, and the share of the hidden rest that is taken from the work. (Eq. 21)
+Seconds Seen(Seconds comm, Seconds work, double first, double taken) {
   const Seconds exposed = Max(comm * first, comm - work);
-  return exposed + (comm - exposed) * kStolen;
+  return exposed + (comm - exposed) * taken;
 }
 
 // What ZeRO-3 adds to one micro batch on a stage: gathers beside forward and backward, reductions
@@ -105,21 +108,26 @@ struct Sharded {
 Sharded ExposedSharding(const Conventions& c, const StageLoad& load, const Policy& policy,
                         const StageCost& stage) {
   Sharded exposed;
+  const UnitTimes& units = IsNodeGroup(stage, policy) ? load.within_node : load.everywhere;
   const Seconds pass = load.pass.Under(policy.overlap);
   const Seconds forward = pass * load.forward_share, backward = pass - forward;
-  const bool gathers = policy.zero_stage >= 3 && !(c.fsdp_style && stage.pp > 1);
+  // FSDP under a pipeline gathers its stage and reduces its gradients once a step.
+  const bool once = c.fsdp_style && stage.pp > 1;
+  const double times = once ? 1.0 / stage.microbatches : 1;
+  const bool gathers = policy.zero_stage >= 3;
   // The first unit has nothing to hide under: one part in some thirty.
   const auto seen = [&](Seconds comm, Seconds work, double share) {
-    return Seen(comm, work * share, 0.03);
+    return Seen(comm, work * share, 0.03, units.taken);
   };
   if (gathers) {
     const double share = policy.overlap.param_gather ? c.zero3_overlap : 0;
-    exposed.gather = seen(load.gather, forward, share) + seen(load.gather, backward, share);
+    exposed.gather = seen(units.gather * times, forward, share);
+    if (!once) exposed.gather += seen(units.gather, backward, share);
   }
   if (policy.zero_stage >= 2 && c.reduce_each_microbatch) {
     const double share = policy.overlap.grad_reduce ? c.grad_overlap : 0;
-    const Seconds left = gathers ? Positive(backward - load.gather) : backward;
-    exposed.scatter = seen(load.scatter, left, share);
+    const Seconds left = gathers && !once ? Positive(backward - units.gather) : backward;
+    exposed.scatter = seen(units.scatter * times, left, share);
   }
   return exposed;
 }
@@ -129,25 +137,25 @@ Sharded ExposedSharding(const Conventions& c, const StageLoad& load, const Polic
 void ReduceAtEnd(const Conventions& c, const StageCost& stage, const Policy& policy,
                  TimeParts& time) {
   if (stage.data_ranks <= 1 && stage.expert_data_ranks <= 1) return;
-  const bool node_group = policy.zero_group > 0 && policy.zero_group < stage.data_ranks;
+  const bool node_group = IsNodeGroup(stage, policy);
   const DataTimes& data = node_group ? stage.within_node : stage.everywhere;
   if (!(policy.zero_stage >= 2 && c.reduce_each_microbatch)) {
     const Seconds reduce =
         policy.zero_stage == 0 ? stage.everywhere.all_reduce : data.reduce_scatter;
     At(time, TimePart::kGradientReduce) +=
-        policy.overlap.grad_reduce ? Seen(reduce, stage.last_backward * c.grad_overlap, 0.05)
-                                   : reduce;
-  } else if (node_group) {
-    At(time, TimePart::kGradientReduce) += data.replicas * 0.3;
+        policy.overlap.grad_reduce
+            ? Seen(reduce, stage.last_backward * c.grad_overlap, 0.05, data.taken)
+            : reduce;
   }
   if (policy.zero_stage == 1 || (policy.zero_stage == 2 && !c.fsdp_style)) {
     // Overlapped with the next step's first forward pass.
     At(time, TimePart::kParameterGather) +=
-        policy.overlap.param_gather ? Seen(data.all_gather, stage.last_backward * 0.45, 0.05)
-                                    : data.all_gather;
+        policy.overlap.param_gather
+            ? Seen(data.all_gather, stage.last_backward * 0.45, 0.05, data.taken)
+            : data.all_gather;
   } else if (policy.zero_stage == 2) {
     At(time, TimePart::kParameterGather) +=
-        Seen(data.all_gather, stage.last_backward * 0.5 * c.zero3_overlap, 0.05);
+        Seen(data.all_gather, stage.last_backward * 0.5 * c.zero3_overlap, 0.05, data.taken);
   }
 }
 
@@ -240,7 +248,7 @@ StepCost CostStep(const Job& job, const StageCost& stage, const Policy& policy) 
     const bool hidden = policy.overlap.p2p && stage.vpp > 1;
     const double each = hidden ? 0.2 : c.blocking_p2p ? 4 : 2;
     At(cost.time, TimePart::kPipelineComm) =
-        stage.p2p * (2.0 * (stage.pp - 1) + each * m * stage.vpp);
+        stage.p2p * (2.0 * (stage.pp - 1)) + stage.p2p_slowest * (each * m * stage.vpp);
   }
   ReduceAtEnd(c, stage, policy, cost.time);
   StepOptimizer(job, stage, policy, state, cost);
@@ -259,7 +267,9 @@ StepCost CostStep(const Job& job, const StageCost& stage, const Policy& policy) 
   if (policy.offload == Offload::kActivations) {
     const Bytes moved = stage.loads.front().instant[0].activations * 0.875;
     cost.host += moved * double(job.machine->gpus_per_node);
-    const Seconds link = moved * (2.0 * m) / job.machine->host.gpu_link;
+    // Each micro batch's go down and up once.
+    const double in_flight = InFlight(stage.schedule, 0, stage.pp, stage.vpp, stage.microbatches);
+    const Seconds link = moved * (2.0 * m / in_flight) / job.machine->host.gpu_link;
     At(cost.time, TimePart::kOffload) += Max(link * 0.1, link - longest * 0.8);
   }
   const Bytes outside = Bytes{c.context_bytes} + stage.nccl;

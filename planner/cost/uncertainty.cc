@@ -27,30 +27,6 @@ double Deviation(MemoryPart part, const Doubt& doubt) {
   return 0;
 }
 
-// Prior relative deviations, from the spread of the published rows around the model.
-double Deviation(TimePart part) {
-  switch (part) {
-    case TimePart::kCompute:
-    case TimePart::kRecompute:
-    case TimePart::kPipelineBubble:
-    case TimePart::kOptimizer:
-      return 0.2;
-    case TimePart::kHost:
-    case TimePart::kTensorComm:
-    case TimePart::kContextComm:
-    case TimePart::kExpertComm:
-    case TimePart::kPipelineComm:
-    case TimePart::kParameterGather:
-    case TimePart::kGradientReduce:
-    case TimePart::kOffload:
-    case TimePart::kFixed:
-      return 0.5;
-    case TimePart::kCount:
-      break;
-  }
-  return 0;
-}
-
 constexpr double kNinetyPercent = 1.2815515655446004;  // standard normal quantile
 
 template <class Parts, class Deviations>
@@ -65,11 +41,41 @@ double Spread(const Parts& parts, const Deviations& deviation_of) {
 }
 }  // namespace
 
+// Prior deviations, from the spread of the published rows around the model.
+double Deviation(TimePart part) {
+  switch (part) {
+    // Kernels' rates within a step, known of a GPU to a few percent; a bubble is made of them.
+    case TimePart::kCompute:
+    case TimePart::kRecompute:
+    case TimePart::kPipelineBubble:
+      return 0.04;
+    case TimePart::kOptimizer:
+      return 0.2;
+    // Traffic: how much of it hides is a setting that few state.
+    case TimePart::kTensorComm:
+    case TimePart::kContextComm:
+    case TimePart::kParameterGather:
+    case TimePart::kGradientReduce:
+    case TimePart::kPipelineComm:
+      return 0.3;
+    case TimePart::kHost:
+    case TimePart::kExpertComm:
+    case TimePart::kOffload:
+    case TimePart::kFixed:
+      return 0.5;
+    case TimePart::kCount:
+      break;
+  }
+  return 0;
+}
+
 double MemorySpread(const MemoryParts& parts, const Doubt& doubt) {
   return Spread(parts, [&](std::size_t i) { return Deviation(static_cast<MemoryPart>(i), doubt); });
 }
-double TimeSpread(const TimeParts& parts) {
-  return Spread(parts, [](std::size_t i) { return Deviation(static_cast<TimePart>(i)); });
+double TimeSpread(const TimeParts& parts, double framework) {
+  const double by_part =
+      Spread(parts, [](std::size_t i) { return Deviation(static_cast<TimePart>(i)); });
+  return std::hypot(by_part, framework);
 }
 
 template <class Quantity>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// How sure a prediction is: each named part carries a log-normal factor; parts err independently.
+// How sure a prediction is: each named part carries a log-normal factor; parts err independently,
+// all plans of a job alike.
 #pragma once
 #include <array>
 
@@ -9,7 +10,10 @@ namespace shardplan {
 
 // Relative standard deviation of a sum of parts.
 double MemorySpread(const MemoryParts& parts, const Doubt& doubt);
-double TimeSpread(const TimeParts& parts);
+// `framework`: what is known of the framework's steps as a whole (Conventions::time_deviation).
+double TimeSpread(const TimeParts& parts, double framework);
+// Standard deviation of the logarithm of one part's factor.
+double Deviation(TimePart part);
 // The 10-90 % range around `centre` of a log-normal with relative deviation `spread`.
 template <class Quantity>
 std::array<Quantity, 2> Interval(Quantity centre, double spread);

@@ -73,8 +73,10 @@ TrainingDefaults DefaultsOf(FrameworkId framework, Precision precision, std::str
     default:
       break;
   }
-  // NeMo AutoModel, which is how experts train under FSDP, ships with DeepEP.
-  if (framework == FrameworkId::kFsdp) defaults.moe_dispatcher = MoeDispatcher::kDeepEp;
+  // NeMo AutoModel, which is how experts train under FSDP, ships with DeepEP; Megatron-Bridge's
+  // recipes choose it or HybridEP (moe_token_dispatcher_type flex).
+  if (framework == FrameworkId::kFsdp || framework == FrameworkId::kMegatron)
+    defaults.moe_dispatcher = MoeDispatcher::kDeepEp;
   // torch.compile covers the blocks; torchtitan's covers the loss too since February 2025. A spec
   // that does not tell gets the older, larger loss: its plans fit either way.
   if (framework == FrameworkId::kTorchtitan && compiles_loss) defaults.loss = LossImpl::kCompiled;

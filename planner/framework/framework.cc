@@ -38,7 +38,6 @@ const std::vector<Framework>& Frameworks() {
        .offload_activations = true,
        .hybrid_shard = true,
        .default_zero = 0,
-       .default_sp = true,  // off in pretrain_gpt.py, on in every recipe with tp > 1
        .ring = true,
        .expert_tensor = true,
        .experts_follow_tensor = true,
@@ -60,7 +59,6 @@ const std::vector<Framework>& Frameworks() {
        .offload_params = true,
        .hybrid_shard = true,
        .default_zero = 3,
-       .default_sp = true,
        .ring = true,
        .expert_tensor = true,
        .schedules = kTorchSchedules,
@@ -140,7 +138,6 @@ const std::vector<Framework>& Frameworks() {
        .expert = true,
        .uneven_stages = true,
        .default_zero = 1,
-       .default_sp = true,  // tp_mode REDUCE_SCATTER
        .expert_tensor = true,
        .experts_follow_tensor = true,
        .schedules = SetOf(Schedule::kGpipe, Schedule::k1F1B),  // gpipe is its AFAB
@@ -160,7 +157,6 @@ const std::vector<Framework>& Frameworks() {
        .uneven_stages = true,
        .hybrid_shard = true,
        .default_zero = 1,
-       .default_sp = true,
        .ring = true,
        .expert_tensor = true,
        .schedules = SetOf(Schedule::kGpipe, Schedule::k1F1B, Schedule::kInterleaved),

@@ -75,11 +75,14 @@ struct Conventions {
   // Time.
   double host_seconds_per_launch = 0;  // host time per kernel in eager code; 0: never the limit
   double tensor_collective_seconds =
-      0;  // what each tensor-parallel collective costs beyond its bytes
+      0;                   // what each tensor-parallel collective costs beyond its bytes
+  double tensor_rate = 1;  // of what nccl-tests' loop reaches: ranks meet late, caches are cold
   bool tensor_backward_overlap =
       false;  // column products hide their collectives beside their two products
-  double layer_floor_seconds = 0;     // least time of one layer's forward on the host
-  double pointwise_efficiency = 0.8;  // of the GPU's streaming bandwidth
+  double host_seconds_per_collective = 0;  // the same for each tensor-parallel collective
+  double layer_floor_seconds = 0;          // least time of one layer's forward on the host
+  double expert_floor_seconds = 0;         // and of its router, dispatch and experts beyond that
+  double pointwise_efficiency = 0.8;       // of the GPU's streaming bandwidth
   bool fused_pointwise = true;
   double gemm_factor = 1;  // of the GPU's sustained matrix rate
   bool flash_attention_2 =
@@ -88,11 +91,16 @@ struct Conventions {
   bool attention_skips_masked = true;  // causal half is not computed
   double fixed_step_seconds = 0;       // data loading, logging, gradient norm's host sync
   Overlap default_overlap;
+  bool default_sp = false;              // sequence parallelism where tp > 1
   double grad_overlap = 0.9;            // share of the gradient reduction that backward can hide
   double zero3_overlap = 0.95;          // share of gathers that compute can hide, when it is longer
   bool reduce_each_microbatch = false;  // DDP without no_sync, FSDP
   bool p2p_split_over_tp = false;       // Megatron's scatter-gather of pipeline transfers
   bool blocking_p2p = false;            // transfers wait (nanotron)
+  double p2p_host_seconds = 0;          // what each transfer costs on the host
+  // How far the framework's steps lie from the model, as a standard deviation of the logarithm:
+  // what releases and unstated settings change. (planner/README.md, "How sure")
+  double time_deviation = 0.08;
   // What `selective` means: modules recomputed, or every second matmul (per-op SAC).
   std::uint32_t selective_modules = 0;
   bool selective_per_op = false;
@@ -110,7 +118,6 @@ struct Framework {
   bool zero_bubble, offload_optimizer, offload_params, offload_activations;
   bool hybrid_shard;  // zero_group smaller than all ranks
   int default_zero;
-  bool default_sp;             // under tp > 1
   bool ring;                   // context parallelism by ring or gathered keys, not only Ulysses
   bool expert_tensor;          // experts may be cut by etp
   bool experts_follow_tensor;  // etp left out means tp where ep * tp fits, else 1

@@ -5,12 +5,19 @@
 
 namespace shardplan {
 
-Conventions FsdpConventions(const Training& training, const Model&) {
+Conventions FsdpConventions(const Training& training, const Model& model) {
   Conventions c;
   TorchStates(training, c);
   // Mixed precision is FSDP's own: fp32 shards, 16-bit gathered weights and inputs, no autocast.
   c.kernels = training.compile ? kCompiled : kEager;
   c.fused_pointwise = training.compile;
+  // Experts under FSDP are NeMo AutoModel's, which puts Transformer Engine's kernels in.
+  if (model.facts.experts > 0) {
+    c.fused_pointwise = true;
+    c.flash_attention_2 = false;
+    c.gemm_factor = 1;
+    c.time_deviation = 0.15;
+  }
   c.wire_gradient_bytes = BytesOf(training.reduce_dtype);
   LossBytes(training, c);
   c.vocab_parallel = training.vocab_parallel;

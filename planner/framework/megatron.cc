@@ -32,6 +32,9 @@ void BigScience(const Training& training, Conventions& c) {
   // Two buckets of 5e8 16-bit elements (reduce_bucket_size, allgather_bucket_size).
   c.fixed_buffer_bytes = 2 * 5e8 * 2;
   c.doubt = {.state = 0.03, .activations = 0.08, .buffers = 0.3};
+  // PyTorch 1.11 with CUDA 11.3 and apex: 0.72 of an A100's peak where NVIDIA's containers sustain
+  // 0.82 (tr11-176B chronicles).
+  c.gemm_factor = 0.88;
   c.allocator_slack = 0.15;            // PyTorch 1.11, eager scores of many sizes
   c.context_bytes = 3.0 * (1u << 30);  // with apex's and DeepSpeed's kernels, CUDA 11.3
   if (training.precision != Precision::kBf16Mixed) return;
@@ -76,10 +79,15 @@ Conventions MegatronConventions(const Training& training, const Model& model) {
   // Host time of one layer's forward: 3.0 ms for forward, recomputation and backward together in
   // the launch-bound A100 runs of Megatron-DeepSpeed, about a third of it with current
   // Megatron-Core.
-  c.layer_floor_seconds = local ? 0.75e-3 : 0.30e-3;
-  // Ranks that launch one by one meet late at every all-reduce: 0.15 ms each in the
+  c.layer_floor_seconds = local ? 0.85e-3 : 0.30e-3;
+  c.host_seconds_per_collective = local ? 0.06e-3 : 0;
+  // Routing, permutation, dispatch and a wait for the tokens' counts: a layer of Qwen3-30B takes
+  // 4.7 ms forward and backward on B200 at one sequence (25.09 recipes, with partial CUDA graphs).
+  c.expert_floor_seconds = 1.5e-3;
+  // Ranks that launch one by one meet late at every all-reduce: 0.1 ms each in the
   // Megatron-DeepSpeed runs of BLOOM and vTrain.
-  c.tensor_collective_seconds = local ? 0.15e-3 : 0;
+  c.tensor_collective_seconds = local ? 0.10e-3 : 0;
+  c.tensor_rate = local ? 0.9 : 1;
   c.tensor_backward_overlap = !local;
   c.fixed_step_seconds = 10e-3;
   c.default_overlap = {
@@ -89,6 +97,13 @@ Conventions MegatronConventions(const Training& training, const Model& model) {
   c.doubt = DoubtOf(training, model, local);
   // ALiBi and a norm after the embedding are in no other Megatron.
   if (model.family == "bloom") BigScience(training, c);
+  // One plan of experts takes up to twice as long from one release of Megatron-Bridge to another.
+  c.time_deviation = model.facts.experts > 0        ? 0.2
+                     : IsNarrow(training.precision) ? 0.09
+                     : local                        ? 0.09
+                                                    : 0.05;
+  // Off in pretrain_gpt.py, on in every recipe; Megatron-DeepSpeed's kernels are older than it.
+  c.default_sp = !local;
   return c;
 }
 }  // namespace shardplan

@@ -24,6 +24,8 @@ Conventions NativeConventions(const Training& training, const Model&) {
   c.fused_pointwise = true;
   c.layer_floor_seconds = 0.05e-3;
   c.tensor_backward_overlap = true;
+  c.default_sp = true;
+  c.time_deviation = 0.05;
   c.default_overlap = {
       .grad_reduce = true, .param_gather = true, .tp = false, .p2p = true, .moe = false};
   c.selective_modules = 1u << static_cast<int>(Module::kCoreAttention);

@@ -10,6 +10,9 @@ Conventions TorchtitanConventions(const Training& training, const Model& model) 
   c.kernels = training.compile ? kCompiled : kTitan;
   c.selective_per_op = true;
   c.selective_every_second_block = false;
+  c.default_sp = true;
+  c.tensor_rate = 0.85;
+  c.time_deviation = 0.09;
   c.vocab_parallel = training.vocab_parallel;
   // The training loop's `pred` keeps the 16-bit logits alive until the backward pass.
   if (training.loss == LossImpl::kEager) c.logit_bytes_backward += 2;

@@ -128,15 +128,24 @@ CollectiveTime Communicator::Explain(Collective op, Bytes bytes) const {
   CollectiveTime answer;
   answer.time = Time(op, bytes);
   if (group_.ranks == 1) return answer;
-  const auto [power, beyond] = PositionOf<kLeastPower, kPowers>(bytes.value);
-  const Choice& choice = curves_[CurveOf(op)].choice[beyond >= 1 ? power + 1 : power];
+  const Choice& choice = ChoiceOf(op, bytes);
   answer.algorithm = kAlgorithmNames[choice.algorithm];
   answer.protocol = kProtocolNames[choice.protocol];
-  answer.channels =
-      choice.algorithm == static_cast<std::uint8_t>(Algorithm::kPointToPoint)
-          ? choice.channels
-          : ChannelsFor(bytes.value, static_cast<Protocol>(choice.protocol), choice.channels);
+  answer.channels = Channels(op, bytes);
   return answer;
+}
+
+const Communicator::Choice& Communicator::ChoiceOf(Collective op, Bytes bytes) const {
+  const auto [power, beyond] = PositionOf<kLeastPower, kPowers>(bytes.value);
+  return curves_[CurveOf(op)].choice[beyond >= 1 ? power + 1 : power];
+}
+
+int Communicator::Channels(Collective op, Bytes bytes) const {
+  if (group_.ranks == 1) return 0;
+  const Choice& choice = ChoiceOf(op, bytes);
+  return choice.algorithm == static_cast<std::uint8_t>(Algorithm::kPointToPoint)
+             ? choice.channels
+             : ChannelsFor(bytes.value, static_cast<Protocol>(choice.protocol), choice.channels);
 }
 
 Bytes Communicator::Memory(bool all_to_all) const {

@@ -47,6 +47,8 @@ class Communicator {
   // REQUIRES: bytes >= 0.
   Seconds Time(Collective op, Bytes bytes) const;
   CollectiveTime Explain(Collective op, Bytes bytes) const;
+  // Channels that it occupies, each one of the GPU's multiprocessors; 0 for a group of one rank.
+  int Channels(Collective op, Bytes bytes) const;
   // Device memory one rank gives to this communicator once `all_to_all`, resp. other collectives,
   // ran.
   Bytes Memory(bool all_to_all) const;
@@ -70,6 +72,7 @@ class Communicator {
   // all_gather and reduce_scatter share a curve, broadcast and reduce too.
   enum CurveIndex { kReduceAll, kGathers, kRooteds, kExchanges, kPairs, kCurves };
   static constexpr CurveIndex CurveOf(Collective op);
+  const Choice& ChoiceOf(Collective op, Bytes bytes) const;
   template <class At>
   void Sample(CurveIndex index, At at);
 

@@ -29,7 +29,7 @@ constexpr std::string_view kCostless[] = {"rope_theta",        "rope_scaling",
                                           "pad_token_id",      "transformers_version",
                                           "norm_topk_prob",    "routed_scaling_factor",
                                           "scoring_func",      "topk_method",
-                                          "n_group",           "topk_group",
+                                          "n_group",           "topk_group",  // V2's
                                           "pretraining_tp",    "partial_rotary_factor",
                                           "rotary_pct",        "rotary_dim",
                                           "auto_map",          "query_pre_attn_scalar",

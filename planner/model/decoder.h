@@ -33,6 +33,7 @@ struct DecoderShape {
   QkNorm qk_norm = QkNorm::kNone;
   bool rotary = true;
   bool sinks = false;  // one learned logit a head (gpt_oss)
+  bool alibi = false;  // a bias on each score instead of positions
   // Multi-head latent attention (DeepSeek-V2): used where kv_lora_rank > 0. q_lora_rank 0: none.
   int q_lora_rank = 0, kv_lora_rank = 0, qk_nope_head_dim = 0, qk_rope_head_dim = 0, v_head_dim = 0;
 
@@ -46,6 +47,7 @@ struct DecoderShape {
   bool gated = true, mlp_bias = false;
   // Experts.
   int experts = 0, top_k = 0, expert_ffn = 0;
+  double routed_share = 1;   // of the expert groups, that one token's experts lie in (V3: 4 of 8)
   int shared_ffn = 0;        // all shared experts together; 0: none
   bool shared_gate = false;  // Qwen2-MoE's sigmoid gate, h weights
   bool router_bias = false;  // gpt_oss's linear bias, DeepSeek-V3's correction bias

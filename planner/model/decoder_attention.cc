@@ -56,6 +56,8 @@ Op CoreAttention(const DecoderShape& s, double window, double qk_dim, double v_d
   op.qk_dim = qk_dim;
   op.v_dim = v_dim;
   op.window = window;
+  op.score_bias = s.alibi;
+  op.sinks = s.sinks;
   op.vectors = s.sinks ? a : 0;
   op.vector_cut = Cut::kTensor;
   op.traffic_cut = Cut::kTensor;

@@ -83,6 +83,7 @@ void Experts(const DecoderShape& s, std::vector<Op>& ops) {
               .traffic_eager = 8 * k * h,
               .traffic_cut = Cut::kRouted,
               .launches_eager = 30,
+              .routed_share = s.routed_share,
               .routed = k};
   dispatch.saved = {{.what = "permuted input", .elements = k * h, .cut = Cut::kRouted},
                     {.what = "permutation", .elements = 2 * k, .type = Elements::kFloat32}};
@@ -113,6 +114,7 @@ void Experts(const DecoderShape& s, std::vector<Op>& ops) {
              .traffic_eager = 6 * k * h,
              .traffic_cut = Cut::kRouted,
              .launches_eager = 20,
+             .routed_share = s.routed_share,
              .routed = k};
   combine.saved = {{.what = "expert outputs before weighting",
                     .elements = 2 * k * h,

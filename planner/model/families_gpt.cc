@@ -97,6 +97,7 @@ DecoderShape BloomShape(const ConfigReader& config) {
   AddPlainHeads(config, s);
   s.activation = Activation::kUnfusedGelu;
   s.rotary = false;
+  s.alibi = true;
   s.embedding_norm = true;
   return s;
 }
@@ -145,6 +146,7 @@ DecoderShape MptShape(const ConfigReader& config) {
   config.MustBe("num_key_value_heads", s.kv_heads, "attn_config says so: attn_type " + kind);
   if (attention.Flag("qk_ln")) s.qk_norm = QkNorm::kFull;
   s.rotary = attention.Flag("rope");
+  s.alibi = attention.Flag("alibi") && !s.rotary;
   const bool table = config.Flag("learned_pos_emb") && !attention.Flag("alibi") && !s.rotary;
   s.learned_positions = table ? s.max_positions : 0;
   return s;
@@ -158,6 +160,7 @@ DecoderShape FalconShape(const ConfigReader& config) {
   s.activation = ActivationOf(config);
   SetBiases(s, config.Flag("bias"));
   s.rotary = !config.Flag("alibi");
+  s.alibi = config.Flag("alibi");
   const int kv_heads = config.SizeIfAny("num_key_value_heads").value_or(s.heads);
   const bool grouped = kv_heads != 1 && kv_heads != s.heads;
   const bool multi_query = config.Flag("multi_query");

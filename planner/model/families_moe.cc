@@ -123,6 +123,12 @@ DecoderShape DeepseekShape(const ConfigReader& config) {
 DecoderShape DeepseekV3Shape(const ConfigReader& config) {
   DecoderShape s = DeepseekShape(config);
   s.router_bias = s.experts > 0;
+  const int groups = config.Size("n_group", kMostExperts),
+            chosen = config.Size("topk_group", kMostExperts);
+  if (chosen > groups)
+    config.Refuse("topk_group", Text(chosen) + " groups of " + Text(groups) + " (n_group)",
+                  "a token's experts lie in at most n_group groups");
+  s.routed_share = std::min(1.0, double(chosen) / groups);
   return s;
 }
 

@@ -110,6 +110,8 @@ struct Op {
   bool row = false;     // tp divides k and the output is reduced (row-parallel)
   // Attention. Keys seen by a query: min(window, sequence), window 0 is all.
   double heads = 0, kv_heads = 0, qk_dim = 0, v_dim = 0, window = 0;
+  bool sinks = false;       // a learned logit joins each softmax
+  bool score_bias = false;  // ALiBi adds to each score: few fused kernels can
   // Parameters that the op owns.
   double weights = 0;  // matrices, `weight_cut`
   Cut weight_cut = Cut::kWhole;
@@ -120,7 +122,8 @@ struct Op {
   double traffic_fused = 0, traffic_eager = 0, backward_traffic = 1.5;
   Cut traffic_cut = Cut::kSequence;
   double launches_eager =
-      1;              // kernels that eager PyTorch launches forward; fused code launches one
+      1;                    // kernels that eager PyTorch launches forward; fused code launches one
+  double routed_share = 1;  // of the ranks that hold experts, those that one token may go to
   double routed = 0;  // copies of a token that the op works on (top-k for experts, else 0 = 1)
   std::vector<Saved> saved;
 };

@@ -63,7 +63,8 @@ Space::Space(const Model& model, const Machine& machine, const Training& trainin
       training_(training),
       wishes_(wishes),
       framework_(FrameworkOf(training.framework)),
-      default_overlap_(framework_.conventions(training, model).default_overlap) {
+      default_overlap_(framework_.conventions(training, model).default_overlap),
+      default_sp_(framework_.conventions(training, model).default_sp) {
   BindRules();
   BindShapes();
   BindStates();
@@ -160,7 +161,7 @@ void Space::BindShardings() {
             experts && tp > 1 ? std::vector<int>{1, tp} : std::vector<int>{1};
         for (const CpKind kind : CpKinds(tp, cp))
           for (const int etp : Or(wishes_.etp, etps))
-            for (const bool sp : Or(wishes_.sp, {framework_.default_sp && tp > 1}))
+            for (const bool sp : Or(wishes_.sp, {default_sp_ && tp > 1}))
               for (const int size : Or(wishes_.micro_batch_size, micro_batch_sizes))
                 for (const Recompute& recompute : Or(wishes_.recompute, recomputes)) {
                   s.cp_kind = kind, s.etp = etp, s.sp = sp, s.micro_batch_size = size;
@@ -307,7 +308,8 @@ Plan FixedPlan(const Model& model, const Machine& machine, const Training& train
   s.ep = FirstOr(wishes.ep, 1);
   s.cp_kind =
       FirstOr(wishes.cp_kind, s.cp > 1 && !framework.ring ? CpKind::kUlysses : CpKind::kRing);
-  s.sp = FirstOr<bool>(wishes.sp, framework.default_sp && s.tp > 1);
+  const Conventions conventions = framework.conventions(training, model);
+  s.sp = FirstOr<bool>(wishes.sp, conventions.default_sp && s.tp > 1);
   s.micro_batch_size = FirstOr(wishes.micro_batch_size, 1);
   s.recompute = FirstOr(wishes.recompute, {});
 
@@ -326,8 +328,7 @@ Plan FixedPlan(const Model& model, const Machine& machine, const Training& train
   q.zero_group = FirstOr(wishes.zero_group, 0);
   q.offload = FirstOr(wishes.offload, Offload::kNone);
   q.offload_to = FirstOr(wishes.offload_to, OffloadTo::kCpu);
-  q.overlap = Wished(wishes, OverlapOf(framework.conventions(training, model).default_overlap, s, p,
-                                       q.zero_stage));
+  q.overlap = Wished(wishes, OverlapOf(conventions.default_overlap, s, p, q.zero_stage));
   return plan;
 }
 }  // namespace shardplan

@@ -110,6 +110,7 @@ class Space {
   const Wishes& wishes_;
   const Framework& framework_;
   const Overlap default_overlap_;
+  const bool default_sp_;
 
   std::vector<const Rule*> rules_;                         // in force, by binding
   std::array<std::pair<int, int>, kBindings> rules_of_{};  // first and end of each binding

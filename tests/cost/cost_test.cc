@@ -6,6 +6,7 @@
 #include <cmath>
 #include <random>
 
+#include "planner/cost/uncertainty.h"
 #include "tests/support/cases.h"
 
 namespace shardplan {
@@ -212,6 +213,79 @@ TEST(Verdict, NamesTheHostWhenItsMemoryIsShort) {
   const Evaluation e = Evaluate(MakeJob(model, machine, training, {}), plan);
   EXPECT_EQ(e.verdict, Verdict::kOom);
   EXPECT_EQ(e.limit, "host");
+}
+
+Training Fsdp(int seq_length, int batch) {
+  Training training = HfTraining(Precision::kBf16Mixed);
+  training.framework = FrameworkId::kFsdp;
+  training.seq_length = seq_length;
+  training.global_batch_size = batch;
+  return training;
+}
+
+Seconds At(const Evaluation& evaluation, TimePart part) {
+  return evaluation.step.time[static_cast<std::size_t>(part)];
+}
+
+// A unit is gathered by a collective of its own, whose latency grows with the ranks.
+TEST(FullSharding, PaysEachUnitsLatency) {
+  const Model model = TinyLlama();
+  Seconds last;
+  for (int nodes : {2, 16, 64}) {
+    const Machine machine = DgxH100(nodes);
+    const Training training = Fsdp(2048, 8 * nodes);
+    Plan plan = OneGpu(1, RecomputeKind::kNone);
+    plan.placement.dp = 8 * nodes;
+    plan.policy.zero_stage = 3;
+    plan.policy.overlap = {.grad_reduce = true, .param_gather = true};
+    const StepCost step = Bound(MakeJob(model, machine, training, {}), plan);
+    const Seconds gather = step.time[static_cast<std::size_t>(TimePart::kParameterGather)];
+    EXPECT_GT(gather, last) << nodes;
+    last = gather;
+  }
+}
+
+// Hidden communication is not free: it takes multiprocessors from the work beside it, more of them
+// over NVLink than over one network card.
+TEST(FullSharding, HiddenTrafficTakesMultiprocessors) {
+  const Machine machine = DgxH100(8);
+  const Bytes unit{400e6};
+  const auto taken = [&](Group group) {
+    return TakenBy(machine.gpu, Communicator(machine, group), Collective::kAllGather, unit);
+  };
+  EXPECT_GT(taken({8, 1}), 0.1);
+  EXPECT_LE(taken({8, 1}), 0.8);
+  EXPECT_LT(taken({8, 8}), taken({8, 1}));
+  EXPECT_EQ(taken({1, 1}), 0);
+}
+
+// DeepEP sends a token once to a rank that several of its experts lie on.
+TEST(Experts, AreReachedOnceByDeepEp) {
+  const Model model = Mixtral();
+  const Machine machine = DgxH100(1);
+  Training training = Megatron(4096, 64);
+  Plan plan = OneGpu(1, RecomputeKind::kNone);
+  plan.sharding.ep = 2;
+  plan.placement.dp = 8;
+  plan.placement.microbatches = 8;
+  training.moe_dispatcher = MoeDispatcher::kAllToAll;
+  const Seconds all =
+      At(Evaluate(MakeJob(model, machine, training, {}), plan), TimePart::kExpertComm);
+  training.moe_dispatcher = MoeDispatcher::kDeepEp;
+  const Seconds once =
+      At(Evaluate(MakeJob(model, machine, training, {}), plan), TimePart::kExpertComm);
+  // Of two copies 2 (1 - 1/4) / 2 are sent.
+  EXPECT_LT(once, all);
+  EXPECT_GT(once, all * 0.74);
+}
+
+TEST(Interval, WidensWithWhatIsNotKnownOfTheFramework) {
+  TimeParts parts{};
+  parts[static_cast<std::size_t>(TimePart::kCompute)] = {1};
+  EXPECT_LT(TimeSpread(parts, 0), TimeSpread(parts, 0.1));
+  EXPECT_NEAR(TimeSpread(parts, 0.1), std::hypot(Deviation(TimePart::kCompute), 0.1), 1e-12);
+  const std::array<Seconds, 2> range = Interval(Seconds{1}, TimeSpread(parts, 0.1));
+  EXPECT_NEAR(range[0].value * range[1].value, 1, 1e-12);
 }
 }  // namespace
 }  // namespace shardplan

@@ -98,7 +98,7 @@ void ForEachPoint(const Spec& spec, const Visit& visit) {
         return Numbers(w.etp, tp, [&](int n) { return n == 1 || (n == tp && experts > 0); });
       },
       [](Plan& p, int etp) { p.sharding.etp = etp; });
-  grow([&](const Plan& p) { return Values<bool>(w.sp, {f.default_sp && p.sharding.tp > 1}); },
+  grow([&](const Plan& p) { return Values<bool>(w.sp, {f.conventions(spec.training, spec.model).default_sp && p.sharding.tp > 1}); },
        [](Plan& p, bool sp) { p.sharding.sp = sp; });
   grow(
       [&](const Plan& p) {
