@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "planner/rank/chance.h"
 #include "planner/report/check_report.h"
 #include "planner/report/evaluation_text.h"
 #include "planner/report/plan_text.h"
@@ -53,25 +54,27 @@ std::string PlanTable(std::vector<Table::Column> before, std::vector<Table::Colu
   return table.Print(look);
 }
 
-std::string RankedTable(const std::vector<Ranked>& ranked, const Look& look) {
+std::string RankedTable(const std::vector<Ranked>& ranked, Objective objective, const Look& look) {
+  const std::vector<double> chances = ChancesOfBest(ranked, objective);
   std::vector<const Plan*> plans;
   std::vector<Figures> figures;
   const bool ties = ranked.back().tie != ranked.back().rank;
-  for (const Ranked& r : ranked) {
+  for (std::size_t i = 0; i < ranked.size(); ++i) {
+    const Ranked& r = ranked[i];
     const Evaluation& evaluation = r.evaluation;
     plans.push_back(&evaluation.plan);
-    figures.push_back(
-        {{fmt::format("{}", r.rank), ties ? fmt::format("{}", r.tie) : "",
-          FormatSeconds(evaluation.step.Time()), FormatPercent(evaluation.mfu),
-          FormatBytes(evaluation.peak_device)},
-         {FormatPercent(ExposedShare(evaluation)), FormatPercent(BubbleShare(evaluation)),
-          evaluation.verdict == Verdict::kTight
-              ? fmt::format("tight, oom {}", FormatPercent(evaluation.p_oom))
-              : ""}});
+    figures.push_back({{fmt::format("{}", r.rank), ties ? fmt::format("{}", r.tie) : "",
+                        FormatSeconds(evaluation.step.Time()), FormatPercent(evaluation.mfu),
+                        FormatBytes(evaluation.peak_device)},
+                       {FormatPercent(ExposedShare(evaluation)),
+                        FormatPercent(BubbleShare(evaluation)), FormatPercent(chances[i]),
+                        evaluation.verdict == Verdict::kTight
+                            ? fmt::format("tight, oom {}", FormatPercent(evaluation.p_oom))
+                            : ""}});
   }
   return PlanTable({{"rank"}, {"tie"}, {"step"}, {"MFU"}, {"memory"}},
-                   {{"exposed comm"}, {"bubble"}, {"fit", Table::Align::kLeft}}, plans, figures,
-                   look);
+                   {{"exposed comm"}, {"bubble"}, {"best"}, {"fit", Table::Align::kLeft}}, plans,
+                   figures, look);
 }
 
 std::string NearestTable(const std::vector<Nearest>& nearest, const Look& look) {
@@ -149,7 +152,7 @@ std::string PlanReport(const Subject& subject, const SearchResult& result,
                       options.objective == Objective::kThroughput
                           ? ""
                           : fmt::format(", by {}", Name(options.objective)));
-  text += RankedTable(result.plans, look);
+  text += RankedTable(result.plans, options.objective, look);
   const Evaluation& best = result.plans.front().evaluation;
   text += fmt::format("memory: what nvidia-smi shows on the fullest GPU, of {}\n",
                       AvailableText(best, subject.memory_reserve));
@@ -176,7 +179,9 @@ Json SearchJson(const Subject& subject, const SearchResult& result, const Search
               {"complete", result.complete},
               {"rejected", rejected}}},
             {"plans", Json::array()}};
-  for (const Ranked& ranked : result.plans) {
+  const std::vector<double> chances = ChancesOfBest(result.plans, options.objective);
+  for (std::size_t i = 0; i < result.plans.size(); ++i) {
+    const Ranked& ranked = result.plans[i];
     const Evaluation& evaluation = ranked.evaluation;
     json["plans"].push_back({{"rank", ranked.rank},
                              {"plan", PlanJson(evaluation.plan)},
@@ -185,7 +190,8 @@ Json SearchJson(const Subject& subject, const SearchResult& result, const Search
                              {"memory", MemoryJson(evaluation)},
                              {"time", TimeJson(evaluation)},
                              {"basis", Basis(*subject.machine)},
-                             {"tie", ranked.tie}});
+                             {"tie", ranked.tie},
+                             {"p_best", chances[i]}});
     if (const std::optional<Run> run = RunOf(subject, evaluation))
       json["plans"].back()["run"] = RunJson(*run);
   }

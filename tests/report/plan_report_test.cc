@@ -53,10 +53,10 @@ TEST(PlanReport, ShowsTheRanking) {
       PlanReport(example.subject, ThreePlans(), {}, {}, {}),
       R"(tinyllama on 16 x h100-sxm-80gb (8 per node), seq_length 2048, global_batch_size 64, bf16-mixed, megatron 0.14
 142,080 plans covered in 12.3 ms; 31,440 evaluated, 9,444 of them fit; best 3 of 20 kept
- rank  tie    step  MFU    memory  tp  pp  vp  cp  dp  zero  mb  recompute  offload    exposed comm  bubble  fit
-    1    1  2.00 s  40%  46.0 GiB   4   2   1   1   2     1   2  selective  none                16%    6.2%
-    2    1  2.00 s  40%  46.0 GiB   4   4   2   1   1     1   2  selective  none                16%    6.2%
-    3    2  2.10 s  40%  79.0 GiB   4   2   1   1   2     1   2  selective  optimizer           15%    6.0%  tight, oom 2.0%
+ rank  tie    step  MFU    memory  tp  pp  vp  cp  dp  zero  mb  recompute  offload    exposed comm  bubble  best  fit
+    1    1  2.00 s  40%  46.0 GiB   4   2   1   1   2     1   2  selective  none                16%    6.2%   48%
+    2    1  2.00 s  40%  46.0 GiB   4   4   2   1   1     1   2  selective  none                16%    6.2%   48%
+    3    2  2.10 s  40%  79.0 GiB   4   2   1   1   2     1   2  selective  optimizer           15%    6.0%  4.8%  tight, oom 2.0%
 memory: what nvidia-smi shows on the fullest GPU, of 80.0 GiB
 numbers: predicted from data sheets; cluster.profile puts measured ones in their place
 )");
@@ -120,6 +120,10 @@ TEST(PlanJson, HasTheKeysOfTheContract) {
   const Json& last = json["plans"][2];
   EXPECT_EQ(last["rank"], 3);
   EXPECT_EQ(last["tie"], 2);
+  double chance = 0;
+  for (const Json& plan : json["plans"]) chance += plan["p_best"].get<double>();
+  EXPECT_NEAR(chance, 1, 1e-9);
+  EXPECT_LT(last["p_best"], json["plans"][0]["p_best"]);
   EXPECT_EQ(last["plan"]["offload"], "optimizer");
   EXPECT_EQ(last["verdict"], "tight");
   EXPECT_EQ(last["memory"]["peak_device"], 79LL << 30);
