@@ -27,8 +27,8 @@ Conventions DeepspeedConventions(const Training& training, const Model&) {
   c.fixed_buffer_bytes = 2.0 * 5e8 * 2;
   c.max_live_parameters = 1e9;
   // Buckets, live parameters and precision are settings that few runs print.
-  c.doubt = {.state = 0.15, .activations = 0.25, .buffers = 0.5};
   c.time_deviation = 0.2;
+  c.doubt = {.state = 0.25, .activations = 0.3, .buffers = 0.5};
   c.default_overlap = {
       .grad_reduce = true, .param_gather = true, .tp = false, .p2p = false, .moe = false};
   return c;

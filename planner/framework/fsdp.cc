@@ -27,7 +27,7 @@ Conventions FsdpConventions(const Training& training, const Model& model) {
   c.gradients_sharded_between_microbatches = true;
   c.reduce_each_microbatch = true;
   // Loops over FSDP differ in what they hold of logits, key/value heads and the optimizer's copies.
-  c.doubt = {.state = 0.01, .activations = 0.06, .buffers = 0.1};
+  c.doubt = {.state = 0.003, .activations = training.compile ? 0.06 : 0.03, .buffers = 0.05};
   c.default_overlap = {
       .grad_reduce = true, .param_gather = true, .tp = false, .p2p = false, .moe = false};
   return c;

@@ -20,7 +20,7 @@ void QuantizedWeights(Precision precision, Conventions& c) {
 // runs). Experts add permutation buffers and imbalance; 8 and 4 bits, recipes that keep other
 // copies of weights and gradients than their names say.
 Doubt DoubtOf(const Training& training, const Model& model, bool local) {
-  Doubt doubt{.state = 0.005, .activations = local ? 0.05 : 0.012, .buffers = 0.02};
+  Doubt doubt{.state = 0.007, .activations = local ? 0.05 : 0.016, .buffers = 0.02};
   if (model.facts.experts > 0) doubt = {.state = 0.06, .activations = 0.15, .buffers = 0.1};
   if (IsNarrow(training.precision)) doubt = {.state = 0.3, .activations = 0.35, .buffers = 0.3};
   return doubt;
