@@ -119,8 +119,19 @@ double Cutting::OutputBytes(const Op& op) const {
 }
 
 double Cutting::WidestGradient(const Op& op) const {
-  if (op.kind == OpKind::kAttention && training_.attention == AttentionImpl::kEager)
-    return 2 * 4 * op.heads * Keys(op) * tokens_ / sharding_.tp;  // fp32 gradients of the scores
+  if (op.kind == OpKind::kAttention) {
+    // Context parallelism brings the keys and values of all its ranks, and their gradients.
+    const double elsewhere = sharding_.cp > 1 && sharding_.cp_kind != CpKind::kUlysses
+                                 ? 2 * conventions_.compute_bytes * op.kv_heads *
+                                       (op.qk_dim + op.v_dim) * tokens_ * sharding_.cp /
+                                       Split(Cut::kKv)
+                                 : 0;
+    // Eager attention: fp32 gradients of the scores.
+    const double scores = training_.attention == AttentionImpl::kEager
+                              ? 2 * 4 * op.heads * Keys(op) * tokens_ / sharding_.tp
+                              : 0;
+    return elsewhere + scores;
+  }
   if (op.kind == OpKind::kGemm && op.row)
     return 2 * conventions_.compute_bytes * op.k * tokens_ / sharding_.tp;
   return 0;

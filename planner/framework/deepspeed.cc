@@ -23,9 +23,9 @@ Conventions DeepspeedConventions(const Training& training, const Model&) {
   c.vocab_parallel = training.vocab_parallel;
   c.gradients_sharded_between_microbatches = true;
   c.reduce_each_microbatch = true;
-  // reduce_bucket_size 5e8 elements, twice under overlap_comm (contiguous gradients).
-  c.fixed_buffer_bytes = 2.0 * 5e8 * 2;
-  c.max_live_parameters = 1e9;
+  // Contiguous gradients: one bucket, two under overlap_comm.
+  c.fixed_buffer_bytes = 2 * training.reduce_bucket_size * (training.overlap_comm ? 2 : 1);
+  c.max_live_parameters = training.max_live_parameters;
   // Buckets, live parameters and precision are settings that few runs print.
   c.time_deviation = 0.2;
   c.doubt = {.state = 0.25, .activations = 0.3, .buffers = 0.5};

@@ -87,9 +87,13 @@ struct Training {
   bool keep_logits = false;
   double dropout = 0;
   Task task = Task::kPretrain;
-  double moe_capacity_factor = 0;  // 0: dropless
   MoeDispatcher moe_dispatcher = MoeDispatcher::kAllToAll;
-  double moe_imbalance = 1.0;  // the fullest rank's tokens over the mean; 1: balanced
+  // The fullest rank's tokens over the mean, after what a capacity factor drops; 1: balanced.
+  double moe_imbalance = 1.0;
+  // DeepSpeed's buckets, in elements, and what ZeRO-3 may hold gathered, in parameters.
+  double reduce_bucket_size = 5e8, max_live_parameters = 1e9;
+  bool overlap_comm = true;              // DeepSpeed: two buckets
+  bool gradient_as_bucket_view = false;  // DDP
   bool compile = false, cuda_graphs = false;
   bool expandable_segments = false;
   bool vocab_parallel = true;

@@ -116,11 +116,18 @@ Result<Training> ResolveTrain(const SpecText& text, const std::string& family) {
   t.keep_logits = train.keep_logits();
   t.dropout = train.dropout();
   if (train.has_task()) t.task = DomainOf<Task>(train.task());
-  t.moe_capacity_factor = train.moe().capacity_factor();
   t.moe_dispatcher = train.moe().has_dispatcher()
                          ? DomainOf<MoeDispatcher>(train.moe().dispatcher())
                          : defaults.moe_dispatcher;
   if (train.moe().has_imbalance()) t.moe_imbalance = train.moe().imbalance();
+  if (train.moe().capacity_factor() > 0)
+    t.moe_imbalance = std::min(t.moe_imbalance, train.moe().capacity_factor());
+  const v1::Deepspeed& deepspeed = train.deepspeed();
+  if (deepspeed.has_reduce_bucket_size()) t.reduce_bucket_size = deepspeed.reduce_bucket_size();
+  if (deepspeed.has_overlap_comm()) t.overlap_comm = deepspeed.overlap_comm();
+  if (deepspeed.has_stage3_max_live_parameters())
+    t.max_live_parameters = deepspeed.stage3_max_live_parameters();
+  t.gradient_as_bucket_view = train.gradient_as_bucket_view();
   t.cuda_graphs = train.cuda_graphs();
   t.expandable_segments = train.allocator().expandable_segments();
   t.vocab_parallel = train.has_vocab_parallel() ? train.vocab_parallel() : defaults.vocab_parallel;

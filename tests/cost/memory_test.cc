@@ -158,6 +158,51 @@ TEST(Memory, DeepspeedFreesItsBucketsBeforeTheOptimizersStep) {
               0.01 * states);
 }
 
+TEST(Memory, DeepspeedsKnobsSetBucketsAndLiveParameters) {
+  const Model model = TinyLlama();
+  const Machine machine = H200(1, 8);
+  Training training = Of(FrameworkId::kDeepspeed, 8);
+  training.reduce_bucket_size = 1e8;
+  training.overlap_comm = false;
+  training.max_live_parameters = 3e8;
+  const Evaluation e =
+      Evaluate(MakeJob(model, machine, training, {}), Shape(1, RecomputeKind::kFull, 3, 8));
+  const auto part = [&](MemoryPart which) {
+    return e.stages[0].parts[static_cast<std::size_t>(which)].value;
+  };
+  EXPECT_NEAR(part(MemoryPart::kGathered), 2 * 3e8, 1);
+  EXPECT_GE(part(MemoryPart::kBuckets), 2e8);
+  EXPECT_LT(part(MemoryPart::kBuckets), 2e9);
+}
+
+// A view into the buckets is the gradient itself; else the buckets are a copy of it.
+TEST(Memory, BucketViewsSaveACopyOfTheGradients) {
+  const Model model = TinyLlama();
+  const Machine machine = H200(1, 2);
+  Training training = Of(FrameworkId::kDdp, 2);
+  const auto step = [&](bool view) {
+    training.gradient_as_bucket_view = view;
+    const Job job = MakeJob(model, machine, training, {});
+    return At(Evaluate(job, Shape(1, RecomputeKind::kFull, 0, 2)).stages[0], "optimizer step");
+  };
+  EXPECT_NEAR(step(false) - step(true), 4 * CountParameters(model).total, 1);
+}
+
+// Ring and gathered context parallelism hold all ranks' keys and values while attention runs.
+TEST(Memory, ContextParallelismBringsAllKeysAndValues) {
+  const Model model = TinyLlama();
+  const Machine machine = H200(1, 8);
+  const Training training = Of(FrameworkId::kMegatron, 8);
+  const Job job = MakeJob(model, machine, training, {});
+  const auto workspace = [&](CpKind kind) {
+    const Sharding sharding{.cp = 4, .cp_kind = kind, .micro_batch_size = 1};
+    return CostLayers(job, sharding).blocks[0].workspace.value;
+  };
+  const double keys_and_values = 2 * 2 * 256 * 2048;  // 4 heads of 64, whole sequence, 16 bits
+  EXPECT_NEAR(workspace(CpKind::kRing), std::max(2 * keys_and_values, workspace(CpKind::kUlysses)),
+              1);
+}
+
 // Selective recomputation of a loop over FSDP is every second block in full.
 TEST(Memory, SelectiveUnderFsdpIsEverySecondBlock) {
   const Model model = TinyLlama();
