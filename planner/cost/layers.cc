@@ -375,8 +375,10 @@ LayersCost CostLayers(const Job& job, const Sharding& sharding) {
     cost.mtp.push_back(layer);
   }
   const double logits = walk.tokens() * walk.padded_vocab() / walk.vocab_split();
-  cost.logits_forward = {job.conventions.logit_bytes_forward * logits};
-  cost.logits_backward = {job.conventions.logit_bytes_backward * logits};
+  // A soft cap keeps tanh's output beside what the loss holds.
+  const double cap = model.facts.soft_capped_logits ? job.conventions.compute_bytes : 0;
+  cost.logits_forward = {(job.conventions.logit_bytes_forward + cap) * logits};
+  cost.logits_backward = {(job.conventions.logit_bytes_backward + cap) * logits};
   cost.logits_kept = {job.conventions.logit_kept_bytes * logits};
   const double split = sharding.sp || job.conventions.p2p_split_over_tp ? sharding.tp : 1;
   cost.boundary = {job.conventions.residual_bytes * model.facts.hidden_size * walk.tokens() /

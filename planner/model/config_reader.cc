@@ -183,6 +183,12 @@ double ConfigReader::Number(std::string_view key, double least, double most) con
   return least;
 }
 
+std::optional<double> ConfigReader::NumberIfAny(std::string_view key, double least,
+                                                double most) const {
+  if (Find(key).value->is_null()) return std::nullopt;
+  return Number(key, least, most);
+}
+
 bool ConfigReader::Boolean(std::string_view key, const Found& found) const {
   if (found.value->is_boolean()) return found.value->get<bool>();
   RefuseValue(key, *found.value, "expected true or false");

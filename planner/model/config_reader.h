@@ -38,6 +38,7 @@ class ConfigReader {
   int Count(std::string_view key, int most = kMostWidth) const;  // 0..most, null is 0
   std::optional<int> SizeIfAny(std::string_view key, int most = kMostWidth) const;  // null: none
   double Number(std::string_view key, double least, double most) const;
+  std::optional<double> NumberIfAny(std::string_view key, double least, double most) const;
   bool Flag(std::string_view key) const;                      // null: the family's default
   std::optional<bool> FlagIfAny(std::string_view key) const;  // null: none
   std::string Word(std::string_view key) const;               // null: ""

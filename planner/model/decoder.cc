@@ -12,8 +12,8 @@ namespace {
 Block Layer(const DecoderShape& s, bool moe, int window) {
   Block block{.kind = moe ? "moe" : "dense", .ops = {}};
   std::vector<Op>& ops = block.ops;
-  const double mlp_consumers = moe ? 1 : s.gated ? 2 : 1;
-  ops.push_back(Norm(s, "input_norm", s.kv_lora_rank > 0 ? 2 : 3));
+  const double mlp_consumers = !moe && s.gated && !s.packed_gate_up ? 2 : 1;
+  ops.push_back(Norm(s, "input_norm", s.packed_qkv ? 1 : s.kv_lora_rank > 0 ? 2 : 3));
   if (s.kv_lora_rank > 0)
     LatentAttention(s, window, ops);
   else
@@ -108,6 +108,7 @@ Model BuildDecoder(const DecoderShape& s) {
                  .experts_per_token = s.top_k,
                  .moe_intermediate_size = s.expert_ffn,
                  .mtp_layers = s.mtp_layers,
+                 .soft_capped_logits = s.soft_capped,
                  .tied_embeddings = s.tied,
                  .gated_mlp = s.gated,
                  .mla = s.kv_lora_rank > 0,

@@ -32,6 +32,8 @@ struct DecoderShape {
   bool q_bias = false, kv_bias = false, out_bias = false;
   QkNorm qk_norm = QkNorm::kNone;
   bool rotary = true;
+  // One product makes q, k and v, resp. gate and up: under autocast it has one 16-bit input.
+  bool packed_qkv = false, packed_gate_up = false;
   bool sinks = false;  // one learned logit a head (gpt_oss)
   bool alibi = false;  // a bias on each score instead of positions
   // Multi-head latent attention (DeepSeek-V2): used where kv_lora_rank > 0. q_lora_rank 0: none.
@@ -55,15 +57,17 @@ struct DecoderShape {
 
   // Norms.
   NormKind norm = NormKind::kRms;
-  bool norm_bias = true;    // LayerNorm's bias; RMSNorm never has one
-  bool norm_weight = true;  // OLMo-1's non-parametric norm has none
-  int norms_per_layer = 2;  // 1: parallel attention and MLP share it; 4: Gemma-2/3's sandwich
+  bool norm_bias = true;      // LayerNorm's bias; RMSNorm never has one
+  bool norm_weight = true;    // OLMo-1's non-parametric norm has none
+  bool norm_in_fp32 = false;  // Gemma's, whose weight is 1 + w: 16 bits again after the product
+  int norms_per_layer = 2;    // 1: parallel attention and MLP share it; 4: Gemma-2/3's sandwich
   bool parallel_residual = false;  // attention and MLP read the same residual (phi, gptj, falcon)
   bool embedding_norm = false;     // BLOOM
   bool final_norm = true;
 
   // Embeddings and head.
   bool tied = false;
+  bool soft_capped = false;  // logits through tanh, which keeps one more copy (Gemma-2)
   bool head_bias = false;
   int learned_positions = 0;  // rows of the position table, 0: none
   int embedding_dim = 0;      // OPT-350m's word_embed_proj_dim; 0: hidden

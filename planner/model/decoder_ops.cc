@@ -21,10 +21,15 @@ Op Norm(const DecoderShape& s, const char* name, double consumers) {
          .elements = h,
          .type = Elements::kFloat32,
          .kernels = kTorchUnfused | kAutocast},
-        {.what = "normalized", .elements = h, .kernels = kTorchUnfused},
+        {.what = "normalized",
+         .elements = h,
+         .type = s.norm_in_fp32 ? Elements::kFloat32 : Elements::kCompute,
+         .kernels = kTorchUnfused},
         {.what = "normalized", .elements = h, .type = Elements::kResidual, .kernels = kAutocast},
-        {.what = "norm output", .elements = h, .kernels = kTorchUnfused},
     };
+    // Read by products; after a sandwich's second norm only the residual's add reads it.
+    if (consumers > 0)
+      op.saved.push_back({.what = "norm output", .elements = h, .kernels = kTorchUnfused});
   } else {
     op.traffic_eager = 2 * h;
     op.saved = {

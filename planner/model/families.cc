@@ -86,7 +86,7 @@ std::vector<Family> DenseFamilies() {
          "num_hidden_layers": 26, "num_attention_heads": 8, "num_key_value_heads": 4,
          "head_dim": 256, "max_position_embeddings": 8192, "tie_word_embeddings": true,
          "hidden_act": "gelu_pytorch_tanh", "hidden_activation": null, "attention_bias": false,
-         "sliding_window": 4096, "layer_types": null})"_json,
+         "sliding_window": 4096, "layer_types": null, "final_logit_softcapping": 30.0})"_json,
        .shape = Gemma2Shape},
       {.model_type = "gemma3",
        .also = {"gemma3_text"},

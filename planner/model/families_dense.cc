@@ -49,11 +49,16 @@ DecoderShape MimoShape(const ConfigReader& config) {
 }
 
 // Phi-3 stores q, k, v and gate, up as one matrix each: the same parameters.
-DecoderShape Phi3Shape(const ConfigReader& config) { return MistralShape(config); }
+DecoderShape Phi3Shape(const ConfigReader& config) {
+  DecoderShape s = MistralShape(config);
+  s.packed_qkv = s.packed_gate_up = true;
+  return s;
+}
 
 DecoderShape GemmaShape(const ConfigReader& config) {
   DecoderShape s = GatedShape(config);
   AddAttentionBias(config, s);
+  s.norm_in_fp32 = true;
   return s;
 }
 
@@ -61,6 +66,7 @@ DecoderShape GemmaShape(const ConfigReader& config) {
 DecoderShape Gemma2Shape(const ConfigReader& config) {
   DecoderShape s = GemmaShape(config);
   s.norms_per_layer = 4;
+  s.soft_capped = config.NumberIfAny("final_logit_softcapping", 0, 1e6).has_value();
   s.window = Windows(config, s.layers, WindowWidth(config), [](int i) { return i % 2 == 0; });
   return s;
 }

@@ -60,6 +60,7 @@ int ExpandedWidth(const ConfigReader& config, int hidden) {
 
 DecoderShape Gpt2Shape(const ConfigReader& config) {
   DecoderShape s = GptShape(config);
+  s.packed_qkv = true;
   AddPlainHeads(config, s);
   s.activation = ActivationOf(config);
   s.rotary = false;
@@ -72,6 +73,7 @@ DecoderShape Gpt2Shape(const ConfigReader& config) {
 
 DecoderShape GptNeoxShape(const ConfigReader& config) {
   DecoderShape s = GptShape(config);
+  s.packed_qkv = true;
   AddPlainHeads(config, s);
   s.activation = ActivationOf(config);
   s.q_bias = s.kv_bias = s.out_bias = config.Flag("attention_bias");
@@ -94,6 +96,7 @@ DecoderShape GptJShape(const ConfigReader& config) {
 // ALiBi: no position has a parameter. The GELU is the class's own, written out.
 DecoderShape BloomShape(const ConfigReader& config) {
   DecoderShape s = GptShape(config);
+  s.packed_qkv = true;
   AddPlainHeads(config, s);
   s.activation = Activation::kUnfusedGelu;
   s.rotary = false;
@@ -121,6 +124,7 @@ DecoderShape OptShape(const ConfigReader& config) {
 // what llm-foundry trains follows the config, and so does this.
 DecoderShape MptShape(const ConfigReader& config) {
   DecoderShape s = GptShape(config);
+  s.packed_qkv = true;
   s.activation = Activation::kGelu;
   const bool bias = !config.Flag("no_bias");
   SetBiases(s, bias);
@@ -156,6 +160,7 @@ DecoderShape MptShape(const ConfigReader& config) {
 // their number of key/value heads says it.
 DecoderShape FalconShape(const ConfigReader& config) {
   DecoderShape s = GptShape(config);
+  s.packed_qkv = true;
   SetPlainHeadDim(config, s);
   s.activation = ActivationOf(config);
   SetBiases(s, config.Flag("bias"));

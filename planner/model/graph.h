@@ -140,6 +140,7 @@ struct ModelFacts {
   int position_rows = 0;  // of a learned position table whose length the config states; 0: none
   int experts = 0, experts_per_token = 0, moe_intermediate_size = 0;
   int mtp_layers = 0;
+  bool soft_capped_logits = false;
   bool tied_embeddings = false, gated_mlp = false, mla = false, any_bias = false;
 };
 

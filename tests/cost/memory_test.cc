@@ -188,6 +188,20 @@ TEST(Memory, BucketViewsSaveACopyOfTheGradients) {
   EXPECT_NEAR(step(false) - step(true), 4 * CountParameters(model).total, 1);
 }
 
+// Gemma-2's tanh over the logits keeps its output, in the dtype of products.
+TEST(Memory, SoftCapsKeepACopyOfTheLogits) {
+  Model model = TinyLlama();
+  const Machine machine = H200(1, 1);
+  const Training training = Of(FrameworkId::kHf, 1);
+  const auto loss = [&] {
+    const Job job = MakeJob(model, machine, training, {});
+    return At(Evaluate(job, Shape(1, RecomputeKind::kFull, 0, 1)).stages[0], "loss backward");
+  };
+  const double plain = loss();
+  model.facts.soft_capped_logits = true;
+  EXPECT_NEAR(loss() - plain, 2 * 2048 * kVocab, 1);
+}
+
 // Ring and gathered context parallelism hold all ranks' keys and values while attention runs.
 TEST(Memory, ContextParallelismBringsAllKeysAndValues) {
   const Model model = TinyLlama();
