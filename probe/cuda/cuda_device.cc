@@ -22,7 +22,7 @@ std::string VersionOf(int version) {  // CUDA's 1000 * major + 10 * minor
 }
 
 std::string CudnnVersion() {
-#if SHARDPLAN_KERNELS_ATTENTION
+#ifdef SHARDPLAN_KERNELS_ATTENTION
   return kernels::CudnnVersion();
 #else
   return "";

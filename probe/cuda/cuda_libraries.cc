@@ -51,7 +51,7 @@ Result<Work> CudaDevice::Gemm(const GemmShape& shape) {
       });
 }
 
-#if SHARDPLAN_KERNELS_ATTENTION
+#ifdef SHARDPLAN_KERNELS_ATTENTION
 Result<Work> CudaDevice::Attention(const AttentionShape& shape) {
   const auto dtype = KernelType(shape.dtype);
   if (!dtype) return Device::Attention(shape);

@@ -62,7 +62,7 @@ TEST_F(LibraryOnDevice, GemmAgreesWithItsReference) {
       }
 }
 
-#if SHARDPLAN_KERNELS_ATTENTION
+#ifdef SHARDPLAN_KERNELS_ATTENTION
 TEST_F(LibraryOnDevice, AttentionAgreesWithItsReference) {
   for (const DType dtype : {DType::kFloat16, DType::kBFloat16})
     for (const int64_t head_dim : {64, 128})
