@@ -8,7 +8,7 @@ namespace {
 
 constexpr int kThreads = 256;
 
-__device__ float Sigmoid(float x) { return __fdividef(1.f, 1.f + __expf(-x)); }
+__device__ float Sigmoid(float x) { return Reciprocal(1.f + PowerOfTwo(-kLog2E * x)); }
 
 // One pack of y a thread. The packs of a row rarely fill whole blocks, so threads count through
 // the matrix and not along rows.
@@ -63,32 +63,25 @@ constexpr float kCubic = 0.044715f;
 constexpr float kSqrtHalf = 0.7071067812f;
 constexpr float kInverseSqrtTwoPi = 0.3989422804f;
 
-// (1 + tanh(x)) / 2, and half its slope (1 - tanh(x)^2) / 4, without the cancellation that tanh
-// near -1 would bring.
-struct HalfTanh {
-  float value;
-  float slope;
-
-  __device__ explicit HalfTanh(float x) {
-    const float e = __expf(-2.f * fabsf(x));
-    const float share = __fdividef(1.f, 1.f + e);
-    value = x < 0 ? e * share : share;
-    slope = e * share * share;
-  }
-};
+// (1 + tanh(u)) / 2 for u = sqrt(2 / pi) (x + c x^3) is the sigmoid of 2u: no cancellation where
+// tanh nears -1. Beyond 2^80 the power changes nothing and could overflow a product.
+__device__ float TanhPower(float x) {
+  constexpr float kLinear = -2.f * kLog2E * kSqrtTwoOverPi;
+  return PowerOfTwo(fminf(x * (kLinear + kLinear * kCubic * x * x), 80.f));
+}
 
 template <GeluKind kKind>
 __device__ float Gelu(float x) {
-  if (kKind == GeluKind::kTanh)
-    return x * HalfTanh(kSqrtTwoOverPi * (x + kCubic * x * x * x)).value;
+  if (kKind == GeluKind::kTanh) return x * Reciprocal(1.f + TanhPower(x));
   return 0.5f * x * (1.f + erff(x * kSqrtHalf));
 }
 template <GeluKind kKind>
 __device__ float GeluSlope(float x) {
   if (kKind == GeluKind::kTanh) {
-    const HalfTanh half(kSqrtTwoOverPi * (x + kCubic * x * x * x));
-    const float inner = kSqrtTwoOverPi * (1.f + 3.f * kCubic * x * x);
-    return half.value + 2.f * x * half.slope * inner;
+    const float power = TanhPower(x);
+    const float share = Reciprocal(1.f + power);
+    const float inner = 2.f * kSqrtTwoOverPi * (1.f + 3.f * kCubic * x * x);
+    return share + x * (share * (power * share)) * inner;
   }
   return 0.5f * (1.f + erff(x * kSqrtHalf)) + x * kInverseSqrtTwoPi * __expf(-0.5f * x * x);
 }
@@ -113,7 +106,8 @@ __global__ void __launch_bounds__(kThreads)
 // the way; block row blockIdx.y writes one row of `partials`.
 template <class T, GeluKind kKind>
 __global__ void __launch_bounds__(kThreads)
-    GeluGradient(GeluShape shape, const T* x, const T* bias, const T* dy, T* dx, float* partials) {
+    GeluGradient(GeluShape shape, const T* __restrict__ x, const T* bias, const T* __restrict__ dy,
+                 T* __restrict__ dx, float* partials) {
   const int64_t packs = shape.columns / kLanes<T>;
   const int64_t column = int64_t{blockIdx.x} * kThreads + threadIdx.x;
   if (column >= packs) return;
@@ -137,10 +131,10 @@ __global__ void __launch_bounds__(kThreads)
   if (partials) StoreFloats(partials + blockIdx.y * shape.columns + column * kLanes<T>, sum);
 }
 
-// Block rows that give each multiprocessor eight blocks in all.
+// Block rows that give each multiprocessor six blocks, all resident at once.
 dim3 GradientGrid(const GeluShape& shape, DType dtype) {
   const unsigned across = GridOf(shape.columns * SizeOf(dtype) / 16, kThreads);
-  const int64_t down = CeilDiv<int64_t>(8 * MultiprocessorCount(), across);
+  const int64_t down = CeilDiv<int64_t>(6 * MultiprocessorCount(), across);
   return {across, static_cast<unsigned>(std::min(down, shape.rows))};
 }
 

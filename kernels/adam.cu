@@ -8,7 +8,9 @@ namespace shardplan::kernels {
 namespace {
 
 constexpr int kThreads = 256;
-constexpr int kGroup = 4;  // elements of a thread at a time: 16 bytes of fp32
+// Elements of a thread at a time: 16 bytes of the widest tensor that is always there.
+template <class... Types>
+inline constexpr int kGroupOf = 16 / static_cast<int>(std::max({sizeof(Types)...}));
 
 struct Factors {
   bool decoupled;
@@ -17,19 +19,19 @@ struct Factors {
   float epsilon;
   float decay;       // rate * decay for AdamW
   float rate;        // over the first moment's share
-  float root_share;  // square root of the second moment's
+  float root_share;  // 1 over the square root of the second moment's
 };
 
-template <class T>
-struct alignas(sizeof(T) * kGroup) Group {
+template <class T, int kGroup>
+struct alignas(std::min<size_t>(16, sizeof(T) * kGroup)) Group {
   T lane[kGroup];
 };
 // `count` is kGroup but for the tail of a tensor.
-template <class T>
+template <int kGroup, class T>
 __device__ Floats<kGroup> Load(const T* p, int count) {
   Floats<kGroup> out = {};
   if (count == kGroup) {
-    const auto group = *reinterpret_cast<const Group<T>*>(p);
+    const auto group = *reinterpret_cast<const Group<T, kGroup>*>(p);
     for (int j = 0; j < kGroup; ++j) out.lane[j] = ToFloat(group.lane[j]);
   } else {
 #pragma unroll
@@ -38,12 +40,12 @@ __device__ Floats<kGroup> Load(const T* p, int count) {
   }
   return out;
 }
-template <class T>
+template <int kGroup, class T>
 __device__ void Store(T* p, const Floats<kGroup>& in, int count) {
   if (count == kGroup) {
-    Group<T> group;
+    Group<T, kGroup> group;
     for (int j = 0; j < kGroup; ++j) group.lane[j] = FromFloat<T>(in.lane[j]);
-    *reinterpret_cast<Group<T>*>(p) = group;
+    *reinterpret_cast<Group<T, kGroup>*>(p) = group;
   } else {
 #pragma unroll
     for (int j = 0; j < kGroup; ++j)
@@ -58,12 +60,14 @@ __device__ void Step(const Factors& factors, float g, float& w, float& m, float&
     g += factors.decay * w;
   m = factors.beta1 * m + (1.f - factors.beta1) * g;
   v = factors.beta2 * v + (1.f - factors.beta2) * g * g;
-  w -= factors.rate * m / (sqrtf(v) / factors.root_share + factors.epsilon);
+  const float root = v > 0 ? v * rsqrtf(v) : 0.f;
+  w -= factors.rate * m * Reciprocal(root * factors.root_share + factors.epsilon);
 }
 
 template <class Parameter, class Gradient, class Moment>
-__global__ void __launch_bounds__(kThreads)
+__global__ void __launch_bounds__(kThreads, 4)
     Update(Factors factors, const AdamTensor* tensors, const Chunk* chunks, const float* scale) {
+  constexpr int kGroup = kGroupOf<Parameter, Gradient, Moment>;
   const float factor = scale ? *scale : 1.f;
   if (!isfinite(factor)) return;
   const Chunk chunk = chunks[blockIdx.x];
@@ -75,13 +79,13 @@ __global__ void __launch_bounds__(kThreads)
   auto* first = static_cast<Moment*>(tensor.first_moment);
   auto* second = static_cast<Moment*>(tensor.second_moment);
 
-#pragma unroll 2
   for (int64_t i = start + threadIdx.x * kGroup; i < end; i += kThreads * kGroup) {
     const int count = static_cast<int>(min(int64_t{kGroup}, end - i));
-    const auto g = Load(gradient + i, count);
-    auto m = Load(first + i, count);
-    auto v = Load(second + i, count);
-    auto w = tensor.master ? Load(tensor.master + i, count) : Load(parameter + i, count);
+    const auto g = Load<kGroup>(gradient + i, count);
+    auto m = Load<kGroup>(first + i, count);
+    auto v = Load<kGroup>(second + i, count);
+    auto w =
+        tensor.master ? Load<kGroup>(tensor.master + i, count) : Load<kGroup>(parameter + i, count);
     for (int j = 0; j < kGroup; ++j)
       Step(factors, g.lane[j] * factor, w.lane[j], m.lane[j], v.lane[j]);
     Store(first + i, m, count);
@@ -124,7 +128,7 @@ void Adam(const AdamSettings& settings, const AdamFormats& formats, const AdamTe
                         static_cast<float>(settings.epsilon),
                         static_cast<float>(decay),
                         static_cast<float>(settings.rate / first_share),
-                        static_cast<float>(std::sqrt(second_share))};
+                        static_cast<float>(1 / std::sqrt(second_share))};
   DispatchAdam(formats, [&](auto parameter, auto gradient, auto moment) {
     using P = typename decltype(parameter)::Type;
     using G = typename decltype(gradient)::Type;

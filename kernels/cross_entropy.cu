@@ -7,7 +7,17 @@
 namespace shardplan::kernels {
 namespace {
 
-constexpr int kThreads = 512;
+// Threads of a block, which takes a row: so many packs a thread, and the fewer threads the more
+// rows at once.
+constexpr int kMostThreads = 512;
+constexpr int kPacksToDifferentiate = 4;
+constexpr int kPacksToSum = 8;  // a thread, so that the reduction at the end weighs little
+unsigned ThreadsFor(const CrossEntropyShape& shape, DType dtype, int packs_per_thread) {
+  const int64_t packs = shape.columns * SizeOf(dtype) / 16;
+  unsigned threads = 128;
+  while (threads < kMostThreads && threads * packs_per_thread < packs) threads *= 2;
+  return threads;
+}
 using Statistics = SoftmaxStatistics<float>;
 
 // Sums relative to different maxima, brought to the larger one. Rows of -infinity stay at zero.
@@ -19,17 +29,17 @@ __device__ void Merge(float& largest, float& sum, float other_largest, float oth
 }
 
 __device__ void MergeOverWarp(float& largest, float& sum) {
-#pragma unroll
-  for (int mask = kWarp / 2; mask > 0; mask /= 2)
-    Merge(largest, sum, __shfl_xor_sync(~0u, largest, mask), __shfl_xor_sync(~0u, sum, mask));
+  const float top = WarpMax(largest);
+  sum = WarpSum(largest > -INFINITY ? sum * __expf(largest - top) : 0.f);
+  largest = top;
 }
 
 // A block a row. A thread rescales its sum once a pack, not once an element.
 template <class T>
-__global__ void __launch_bounds__(kThreads)
+__global__ void __launch_bounds__(kMostThreads)
     Summarize(CrossEntropyShape shape, const T* logits, const int32_t* targets, Statistics* out) {
-  __shared__ float warp_largest[kThreads / kWarp];
-  __shared__ float warp_sum[kThreads / kWarp];
+  __shared__ float warp_largest[kMostThreads / kWarp];
+  __shared__ float warp_sum[kMostThreads / kWarp];
   const int64_t row = blockIdx.x;
   const int packs = static_cast<int>(shape.columns / kLanes<T>);
   const Pack<T>* logit = Packs(logits) + row * packs;
@@ -37,7 +47,7 @@ __global__ void __launch_bounds__(kThreads)
   float largest = -INFINITY;
   float sum = 0;
 #pragma unroll 4
-  for (int c = threadIdx.x; c < packs; c += kThreads) {
+  for (int c = threadIdx.x; c < packs; c += blockDim.x) {
     const Pack<T> x = logit[c];
     float top = x[0];
     for (int j = 1; j < kLanes<T>; ++j) top = fmaxf(top, x[j]);
@@ -52,7 +62,7 @@ __global__ void __launch_bounds__(kThreads)
   }
   __syncthreads();
   if (threadIdx.x >= kWarp) return;
-  const bool has_warp = threadIdx.x < kThreads / kWarp;
+  const bool has_warp = threadIdx.x < blockDim.x / kWarp;
   largest = has_warp ? warp_largest[threadIdx.x] : -INFINITY;
   sum = has_warp ? warp_sum[threadIdx.x] : 0.f;
   MergeOverWarp(largest, sum);
@@ -78,7 +88,7 @@ __global__ void Combine(int64_t ranks, int64_t rows, const Statistics* parts,
 }
 
 template <class T>
-__global__ void __launch_bounds__(kThreads)
+__global__ void __launch_bounds__(kMostThreads)
     Differentiate(CrossEntropyShape shape, float scale, const Statistics* whole,
                   const int32_t* targets, T* logits) {
   const int64_t row = blockIdx.x;
@@ -89,7 +99,7 @@ __global__ void __launch_bounds__(kThreads)
   const float factor = target == kIgnored ? 0.f : scale / whole[row].sum;
   const int64_t column = target - shape.first_column;  // of the target, where it is here
 #pragma unroll 4
-  for (int c = threadIdx.x; c < packs; c += kThreads) {
+  for (int c = threadIdx.x; c < packs; c += blockDim.x) {
     Pack<T> x = logit[c];
     const int64_t first = int64_t{c} * kLanes<T>;
     for (int j = 0; j < kLanes<T>; ++j) {
@@ -112,8 +122,8 @@ void CrossEntropyStatistics(const CrossEntropyShape& shape, DType dtype, const v
   CheckShape(shape, dtype);
   Dispatch(dtype, [&](auto tag) {
     using T = typename decltype(tag)::Type;
-    Launch(Summarize<T>, GridOf(shape.rows, 1), kThreads, stream, shape, As<T>(logits), targets,
-           statistics);
+    Launch(Summarize<T>, GridOf(shape.rows, 1), ThreadsFor(shape, dtype, kPacksToSum), stream,
+           shape, As<T>(logits), targets, statistics);
   });
 }
 
@@ -130,8 +140,8 @@ void CrossEntropyGradient(const CrossEntropyShape& shape, DType dtype, float sca
   CheckShape(shape, dtype);
   Dispatch(dtype, [&](auto tag) {
     using T = typename decltype(tag)::Type;
-    Launch(Differentiate<T>, GridOf(shape.rows, 1), kThreads, stream, shape, scale, whole, targets,
-           As<T>(logits));
+    Launch(Differentiate<T>, GridOf(shape.rows, 1), ThreadsFor(shape, dtype, kPacksToDifferentiate),
+           stream, shape, scale, whole, targets, As<T>(logits));
   });
 }
 }  // namespace shardplan::kernels

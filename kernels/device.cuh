@@ -57,6 +57,13 @@ template <class T>
 __device__ Pack<T>* Packs(T* p) {
   return reinterpret_cast<Pack<T>*>(p);
 }
+// From here on the compiler takes the pack's bits as new: it keeps those in registers, and not the
+// floats, twice as many, that it has made of them.
+template <class T>
+__device__ void KeepPacked(Pack<T>& pack) {
+  auto& word = reinterpret_cast<uint4&>(pack);
+  asm volatile("" : "+r"(word.x), "+r"(word.y), "+r"(word.z), "+r"(word.w));
+}
 // kLanes consecutive floats beside a pack of T: 16 bytes for fp32, 32 for 16-bit data.
 template <int kCount>
 struct Floats {
@@ -89,16 +96,36 @@ __device__ inline float WarpMax(float x) {
   return x;
 }
 
-// Sum over the threads that share threadIdx.y, for all of them. A row of more than one warp must be
-// the whole block, and all of its threads must call. `scratch` holds 32 values.
-__device__ inline float RowSum(float x, float* scratch) {
-  x = WarpSum(x);
+// The special function units' own results, within two units in the last place: full divisions and
+// exponentials would make the arithmetic, not the memory, the limit.
+__device__ inline float Reciprocal(float x) {
+  float y;
+  asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
+  return y;
+}
+__device__ inline float PowerOfTwo(float x) {
+  float y;
+  asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
+  return y;
+}
+inline constexpr float kLog2E = 1.4426950409f;
+
+// Two values that are summed together.
+struct Pair {
+  float first;
+  float second;
+};
+// Sums over the threads that share threadIdx.y, for all of them. A row of more than one warp must
+// be the whole block, and all of its threads must call. `scratch` holds 32 pairs, which may not be
+// those of the sum just before: another warp may still be reading them.
+__device__ inline Pair RowSum(Pair x, Pair* scratch) {
+  x = {WarpSum(x.first), WarpSum(x.second)};
   if (blockDim.x == kWarp) return x;
-  __syncthreads();  // the sum before this one may still be reading
   if (threadIdx.x % kWarp == 0) scratch[threadIdx.x / kWarp] = x;
   __syncthreads();
   const unsigned lane = threadIdx.x % kWarp;
-  return WarpSum(lane < blockDim.x / kWarp ? scratch[lane] : 0.f);
+  x = lane < blockDim.x / kWarp ? scratch[lane] : Pair{0, 0};
+  return {WarpSum(x.first), WarpSum(x.second)};
 }
 
 template <class T>

@@ -10,7 +10,7 @@ constexpr int kThreads = 256;
 template <class T>
 __global__ void __launch_bounds__(kThreads)
     SquareChunks(const NormTensor* tensors, const Chunk* chunks, float* partials) {
-  __shared__ float scratch[kWarp];
+  __shared__ Pair scratch[kWarp];
   const Chunk chunk = chunks[blockIdx.x];
   const NormTensor tensor = tensors[chunk.tensor];
   const int64_t start = chunk.index * kChunkElements;
@@ -25,7 +25,7 @@ __global__ void __launch_bounds__(kThreads)
   }
   const int tail = packs * kLanes<T> + threadIdx.x;
   if (tail < count) sum += ToFloat(x[tail]) * ToFloat(x[tail]);
-  sum = RowSum(sum, scratch);
+  sum = RowSum({sum, 0}, scratch).first;
   if (threadIdx.x == 0) partials[blockIdx.x] = sum;
 }
 

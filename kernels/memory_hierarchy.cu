@@ -33,10 +33,11 @@ __global__ void __launch_bounds__(kThreads)
 }
 
 __global__ void __launch_bounds__(kThreads)
-    Pitched(int64_t columns, int64_t pitch, const uint32_t* in, uint32_t* sum) {
+    Pitched(int64_t rows, int columns, int64_t pitch, const uint32_t* in, uint32_t* sum) {
   uint32_t value = 0;
-#pragma unroll 8
-  for (int64_t c = threadIdx.x; c < columns; c += kThreads) value += in[blockIdx.x * pitch + c];
+  for (int64_t row = blockIdx.x; row < rows; row += gridDim.x)
+#pragma unroll 4
+    for (int c = threadIdx.x; c < columns; c += kThreads) value += in[row * pitch + c];
   AddUp(value, sum);
 }
 
@@ -82,10 +83,10 @@ __global__ void __launch_bounds__(kThreads)
 __global__ void __launch_bounds__(kThreads)
     Textured(cudaTextureObject_t texture, int side, bool along_rows, uint32_t* sum) {
   uint32_t value = 0;
-  const int line = static_cast<int>(blockIdx.x);
+  for (int line = static_cast<int>(blockIdx.x); line < side; line += static_cast<int>(gridDim.x))
 #pragma unroll 8
-  for (int i = threadIdx.x; i < side; i += kThreads)
-    value += along_rows ? tex2D<uint32_t>(texture, i, line) : tex2D<uint32_t>(texture, line, i);
+    for (int i = threadIdx.x; i < side; i += kThreads)
+      value += along_rows ? tex2D<uint32_t>(texture, i, line) : tex2D<uint32_t>(texture, line, i);
   AddUp(value, sum);
 }
 
@@ -129,7 +130,8 @@ int64_t ReadStrided(int64_t words, int64_t stride, const uint32_t* in, uint32_t*
 int64_t ReadPitched(int64_t rows, int64_t columns, int64_t pitch, const uint32_t* in, uint32_t* sum,
                     Stream stream) {
   SHARDPLAN_CHECK(columns > 0 && pitch >= columns);
-  Launch(Pitched, GridOf(rows, 1), kThreads, stream, columns, pitch, in, sum);
+  Launch(Pitched, FillingBlocks(), kThreads, stream, rows, static_cast<int>(columns), pitch, in,
+         sum);
   return 4 * rows * columns;
 }
 
@@ -205,8 +207,8 @@ Result<Texture> Texture::Make(int64_t side, const uint32_t* in, Stream stream) {
 }
 
 int64_t Texture::Read(Along along, uint32_t* sum, Stream stream) const {
-  Launch(Textured, static_cast<unsigned>(array_->side), kThreads, stream, array_->texture,
-         array_->side, along == Along::kRows, sum);
+  Launch(Textured, FillingBlocks(), kThreads, stream, array_->texture, array_->side,
+         along == Along::kRows, sum);
   return int64_t{4} * array_->side * array_->side;
 }
 

@@ -10,13 +10,15 @@ namespace {
 // between the pass that sums and the one that writes, kPacks packs a thread.
 struct Layout {
   dim3 block;
-  int packs_per_thread;  // 2, 4 or 8: what a block of 512 threads needs to hold the row
+  int packs_per_thread;  // 1, 2, 4 or 8: what a block of 512 threads needs to hold the row
 
-  Layout(const NormShape& shape, DType dtype) {
+  // `least`: packs a thread, where the row is short enough to leave a choice.
+  Layout(const NormShape& shape, DType dtype, int least) {
     const int64_t packs = shape.columns * SizeOf(dtype) / 16;
     SHARDPLAN_CHECK(shape.rows > 0 && packs > 0 && packs <= 4096);
     SHARDPLAN_CHECK(packs * 16 == shape.columns * SizeOf(dtype));
-    packs_per_thread = packs <= 1024 ? 2 : packs <= 2048 ? 4 : 8;
+    packs_per_thread = least;
+    while (packs_per_thread * 512 < packs) packs_per_thread *= 2;
     const auto threads = static_cast<unsigned>(CeilDiv<int64_t>(packs, packs_per_thread));
     block.x = CeilDiv(threads, unsigned{kWarp}) * kWarp;
     block.y = block.x == kWarp ? 8 : 1;
@@ -38,41 +40,53 @@ __device__ void ForPacks(int64_t packs, Body&& body) {
   }
 }
 
+// Blocks of two packs a thread may take half of a multiprocessor's registers: two overlap.
+template <bool kLayer, int kPacks>
+inline constexpr int kBlocksAtOnce = kPacks <= (kLayer ? 1 : 2) ? 2 : 1;
+
 template <class T, bool kLayer, int kPacks>
-__global__ void __launch_bounds__(512) Forward(NormShape shape, NormForwardArgs<T, float> args) {
-  __shared__ float scratch[kWarp];
+__global__ void __launch_bounds__(512, kPacks <= 2 ? 2 : 1)
+    Forward(NormShape shape, NormForwardArgs<T, float> args) {
+  __shared__ Pair scratch[kWarp];
   const int64_t row = int64_t{blockIdx.x} * blockDim.y + threadIdx.y;
   if (row >= shape.rows) return;  // never a part of a block that is one row
   const int64_t packs = shape.columns / kLanes<T>;
   const int64_t start = row * packs;
 
+  // The variance is that about a value of the row, less the square of the mean's distance from it:
+  // one pass, and no cancellation however far the row lies from zero.
+  float pivot = 0;
+  if (kLayer) {
+    pivot = ToFloat(args.x[row * shape.columns]);
+    if (args.residual) pivot += ToFloat(args.residual[row * shape.columns]);
+  }
+  // All that the row reads is asked for before any of it is used.
   Row<T, kPacks> sum;
-  float total = 0;
+  Row<T, kPacks> residual;
   ForPacks<kPacks>(packs, [&](int i, int64_t c) {
-    Pack<T> x = Packs(args.x)[start + c];
+    sum.pack[i] = Packs(args.x)[start + c];
+    if (args.residual) residual.pack[i] = Packs(args.residual)[start + c];
+  });
+  Pair totals = {0, 0};
+  ForPacks<kPacks>(packs, [&](int i, int64_t c) {
+    Pack<T>& x = sum.pack[i];
     if (args.residual) {
-      const Pack<T> residual = Packs(args.residual)[start + c];
-      for (int j = 0; j < kLanes<T>; ++j) x.Set(j, x[j] + residual[j]);
+      for (int j = 0; j < kLanes<T>; ++j) x.Set(j, x[j] + residual.pack[i][j]);
       Packs(args.sum)[start + c] = x;
     }
-    for (int j = 0; j < kLanes<T>; ++j) total += kLayer ? x[j] : x[j] * x[j];
-    sum.pack[i] = x;
+    for (int j = 0; j < kLanes<T>; ++j) {
+      const float off = x[j] - pivot;
+      if (kLayer) totals.first += off;
+      totals.second += off * off;
+    }
   });
-  total = RowSum(total, scratch) / shape.columns;
-
-  float mean = 0;
-  if (kLayer) {
-    mean = total;
-    total = 0;
-    ForPacks<kPacks>(packs, [&](int i, int64_t) {
-      for (int j = 0; j < kLanes<T>; ++j) {
-        const float centered = sum.pack[i][j] - mean;
-        total += centered * centered;
-      }
-    });
-    total = RowSum(total, scratch) / shape.columns;
-  }
-  const float rstd = rsqrtf(total + shape.epsilon);
+  totals = RowSum(totals, scratch);
+#pragma unroll
+  for (int i = 0; i < kPacks; ++i) KeepPacked(sum.pack[i]);
+  const float share = 1.f / shape.columns;
+  const float off = totals.first * share;
+  const float mean = pivot + off;
+  const float rstd = rsqrtf(fmaxf(totals.second * share - off * off, 0.f) + shape.epsilon);
 
   ForPacks<kPacks>(packs, [&](int i, int64_t c) {
     const Pack<T> weight = Packs(args.weight)[c];
@@ -93,48 +107,59 @@ __global__ void __launch_bounds__(512) Forward(NormShape shape, NormForwardArgs<
 // Blocks walk the rows in strides, so that each thread sums the weight's gradient of its columns
 // in registers and writes it once, to one row of `partials`.
 template <class T, bool kLayer, int kPacks>
-__global__ void __launch_bounds__(512)
+__global__ void __launch_bounds__(512, kBlocksAtOnce<kLayer, kPacks>)
     Backward(NormShape shape, NormBackwardArgs<T, float> args, float* partials) {
-  __shared__ float scratch[kWarp];
+  __shared__ Pair scratch[2][kWarp];
   const int64_t packs = shape.columns / kLanes<T>;
+  const float share = 1.f / shape.columns;
   float dweight[kPacks][kLanes<T>] = {};
   float dbias[kPacks][kLanes<T>] = {};
   const int64_t walkers = int64_t{gridDim.x} * blockDim.y;
   const int64_t walker = int64_t{blockIdx.x} * blockDim.y + threadIdx.y;
 
-  for (int64_t row = walker; row < shape.rows; row += walkers) {
+  int turn = 0;
+  for (int64_t row = walker; row < shape.rows; row += walkers, turn ^= 1) {
     const int64_t start = row * packs;
     const float mean = kLayer ? args.mean[row] : 0.f;
     const float rstd = args.rstd[row];
+    // All that the row reads is asked for before any of it is used.
     Row<T, kPacks> sum;
     Row<T, kPacks> dy;
-    float along_normal = 0;
-    float along_ones = 0;
+    Row<T, kPacks> dsum;
     ForPacks<kPacks>(packs, [&](int i, int64_t c) {
       sum.pack[i] = Packs(args.sum)[start + c];
       dy.pack[i] = Packs(args.dy)[start + c];
+      if (args.dsum) dsum.pack[i] = Packs(args.dsum)[start + c];
+    });
+    Pair along = {0, 0};  // the row's normal, and a row of ones
+    ForPacks<kPacks>(packs, [&](int i, int64_t c) {
       const Pack<T> weight = Packs(args.weight)[c];
       for (int j = 0; j < kLanes<T>; ++j) {
         const float normal = (sum.pack[i][j] - mean) * rstd;
         const float gradient = dy.pack[i][j] * weight[j];
-        along_normal += gradient * normal;
-        along_ones += gradient;
+        along.first += gradient * normal;
+        if (kLayer) along.second += gradient;
         dweight[i][j] += dy.pack[i][j] * normal;
         if (kLayer) dbias[i][j] += dy.pack[i][j];
       }
     });
-    along_normal = RowSum(along_normal, scratch) / shape.columns;
-    along_ones = kLayer ? RowSum(along_ones, scratch) / shape.columns : 0.f;
+    along = RowSum(along, scratch[turn]);
+#pragma unroll
+    for (int i = 0; i < kPacks; ++i) {
+      KeepPacked(sum.pack[i]);
+      KeepPacked(dy.pack[i]);
+      if (args.dsum) KeepPacked(dsum.pack[i]);
+    }
+    along = {along.first * share, along.second * share};
 
     ForPacks<kPacks>(packs, [&](int i, int64_t c) {
       const Pack<T> weight = Packs(args.weight)[c];
       Pack<T> dx;
-      if (args.dsum) dx = Packs(args.dsum)[start + c];
       for (int j = 0; j < kLanes<T>; ++j) {
         const float normal = (sum.pack[i][j] - mean) * rstd;
         const float gradient = dy.pack[i][j] * weight[j];
-        const float through = rstd * (gradient - along_ones - normal * along_normal);
-        dx.Set(j, args.dsum ? through + dx[j] : through);
+        const float through = rstd * (gradient - along.second - normal * along.first);
+        dx.Set(j, args.dsum ? through + dsum.pack[i][j] : through);
       }
       Packs(args.dx)[start + c] = dx;
     });
@@ -149,6 +174,11 @@ __global__ void __launch_bounds__(512)
   });
 }
 
+// LayerNorm sums two gradients in registers, so its threads take fewer columns.
+Layout BackwardLayout(const NormShape& shape, DType dtype) {
+  return Layout(shape, dtype, shape.kind == NormKind::kLayer ? 1 : 2);
+}
+
 // Enough blocks to fill each multiprocessor's 2048 threads once.
 unsigned BackwardBlocks(const NormShape& shape, const Layout& layout) {
   const int per_multiprocessor = static_cast<int>(2048 / 2 / (layout.block.x * layout.block.y));
@@ -161,6 +191,7 @@ template <class Body>
 void DispatchNorm(const NormShape& shape, DType dtype, const Layout& layout, Body&& body) {
   Dispatch(dtype, [&](auto tag) {
     const auto with_kind = [&](auto is_layer) {
+      if (layout.packs_per_thread == 1) body(tag, is_layer, std::integral_constant<int, 1>{});
       if (layout.packs_per_thread == 2) body(tag, is_layer, std::integral_constant<int, 2>{});
       if (layout.packs_per_thread == 4) body(tag, is_layer, std::integral_constant<int, 4>{});
       if (layout.packs_per_thread == 8) body(tag, is_layer, std::integral_constant<int, 8>{});
@@ -177,7 +208,7 @@ void NormForward(const NormShape& shape, DType dtype, const NormForwardArgs<void
                  Stream stream) {
   SHARDPLAN_CHECK((shape.kind == NormKind::kLayer) == (args.bias && args.mean));
   SHARDPLAN_CHECK(!args.residual == !args.sum);
-  const Layout layout(shape, dtype);
+  const Layout layout(shape, dtype, 2);
   const unsigned blocks = GridOf(shape.rows, layout.block.y);
   DispatchNorm(shape, dtype, layout, [&](auto tag, auto is_layer, auto packs) {
     using T = typename decltype(tag)::Type;
@@ -189,7 +220,7 @@ void NormForward(const NormShape& shape, DType dtype, const NormForwardArgs<void
 }
 
 int64_t NormBackwardWorkspace(const NormShape& shape, DType dtype) {
-  const Layout layout(shape, dtype);
+  const Layout layout = BackwardLayout(shape, dtype);
   const int64_t sums = shape.kind == NormKind::kLayer ? 2 : 1;
   return sums * BackwardBlocks(shape, layout) * layout.block.y * shape.columns * 4;
 }
@@ -197,7 +228,7 @@ int64_t NormBackwardWorkspace(const NormShape& shape, DType dtype) {
 void NormBackward(const NormShape& shape, DType dtype, const NormBackwardArgs<void, float>& args,
                   void* workspace, Stream stream) {
   SHARDPLAN_CHECK((shape.kind == NormKind::kLayer) == (args.dbias && args.mean));
-  const Layout layout(shape, dtype);
+  const Layout layout = BackwardLayout(shape, dtype);
   const unsigned blocks = BackwardBlocks(shape, layout);
   auto* partials = static_cast<float*>(workspace);
   DispatchNorm(shape, dtype, layout, [&](auto tag, auto is_layer, auto packs) {

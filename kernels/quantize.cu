@@ -86,9 +86,10 @@ __global__ void __launch_bounds__(kThreads)
   for (int j = 0; j < kGroup; ++j) largest = fmaxf(largest, fabsf(ToFloat(in.lane[j])));
   largest = WarpMax(largest);
   const float scale = largest / 127.f;
+  const float steps = scale > 0 ? 1.f / scale : 0.f;
   Group<int8_t> out;
   for (int j = 0; j < kGroup; ++j)
-    out.lane[j] = static_cast<int8_t>(scale > 0 ? __float2int_rn(ToFloat(in.lane[j]) / scale) : 0);
+    out.lane[j] = static_cast<int8_t>(__float2int_rn(ToFloat(in.lane[j]) * steps));
   *reinterpret_cast<Group<int8_t>*>(y + start) = out;
   if (threadIdx.x == 0) scales[block] = scale;
 }

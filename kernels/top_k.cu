@@ -8,6 +8,7 @@ namespace {
 constexpr int kThreads = 256;
 constexpr int kDigitBits = 11;
 constexpr int kBins = 1 << kDigitBits;
+constexpr int kCopies = 4;  // of the histogram, in each block
 // The magnitude's 31 bits from the top: digits of 11, 11 and 9 bits.
 constexpr int kShifts[] = {20, 9, 0};
 constexpr int kWidths[] = {11, 11, 9};
@@ -16,8 +17,8 @@ struct Search {
   unsigned histogram[kBins];
   unsigned prefix;  // the digits found so far of the k-th largest magnitude
   unsigned wanted;  // how many are still to take among those that start with it
-  unsigned taken;   // pairs written
-  unsigned equal;   // of those, magnitudes that equal the k-th
+  unsigned larger;  // magnitudes above the k-th met so far
+  unsigned equal;   // and equal to it
 };
 
 __device__ unsigned Magnitude(float x) { return __float_as_uint(x) & 0x7fffffffu; }
@@ -27,7 +28,7 @@ __global__ void Begin(Search* search, unsigned k) {
   if (threadIdx.x != 0) return;
   search->prefix = 0;
   search->wanted = k;
-  search->taken = 0;
+  search->larger = 0;
   search->equal = 0;
 }
 
@@ -35,15 +36,19 @@ __global__ void Begin(Search* search, unsigned k) {
 template <class T>
 __global__ void __launch_bounds__(kThreads)
     CountDigits(int64_t elements, const T* x, Search* search, int shift, int width) {
-  __shared__ unsigned bins[kBins];
-  for (int i = threadIdx.x; i < kBins; i += kThreads) bins[i] = 0;
+  // Most magnitudes share few digits. Lanes count in turns into copies, so that fewer of a warp
+  // meet at one address; a copy's first bin lies in another bank than the last one's.
+  __shared__ unsigned bins[kCopies][kBins + kWarp / kCopies];
+  for (int i = threadIdx.x; i < kBins; i += kThreads)
+    for (auto& copy : bins) copy[i] = 0;
   __syncthreads();
+  unsigned* mine = bins[threadIdx.x % kCopies];
   const unsigned prefix = search->prefix;
   const int above = shift + width;
   const unsigned mask = (1u << width) - 1;
   const auto count = [&](float value) {
     const unsigned magnitude = Magnitude(value);
-    if (magnitude >> above == prefix) atomicAdd(&bins[magnitude >> shift & mask], 1u);
+    if (magnitude >> above == prefix) atomicAdd(&mine[magnitude >> shift & mask], 1u);
   };
   const int64_t packs = elements / kLanes<T>;
   const int64_t first = int64_t{blockIdx.x} * kThreads + threadIdx.x;
@@ -55,8 +60,11 @@ __global__ void __launch_bounds__(kThreads)
   const int64_t tail = packs * kLanes<T> + first;
   if (tail < elements) count(ToFloat(x[tail]));
   __syncthreads();
-  for (int i = threadIdx.x; i < kBins; i += kThreads)
-    if (bins[i]) atomicAdd(&search->histogram[i], bins[i]);
+  for (int i = threadIdx.x; i < kBins; i += kThreads) {
+    unsigned total = 0;
+    for (const auto& copy : bins) total += copy[i];
+    if (total) atomicAdd(&search->histogram[i], total);
+  }
 }
 
 // Appends the digit in which the k-th largest lies, and clears the histogram. One warp.
@@ -86,37 +94,66 @@ __global__ void ChooseDigit(Search* search, int width) {
   }
 }
 
-template <class T>
-__device__ void TakeIfLarge(int64_t i, T* x, Search* search, unsigned kth, unsigned equals,
-                            int32_t* indices, T* values) {
-  const T value = x[i];
-  const unsigned magnitude = Magnitude(ToFloat(value));
-  if (magnitude < kth) return;
-  if (magnitude == kth && atomicAdd(&search->equal, 1u) >= equals) return;
-  const unsigned at = atomicAdd(&search->taken, 1u);
-  indices[at] = static_cast<int32_t>(i);
-  values[at] = value;
-  x[i] = FromFloat<T>(0.f);
-}
+// Places for what a block's threads ask for: one addition a block reaches the common counter.
+class Places {
+ public:
+  // For each thread of the block, all of which must call: the first of its `count` places.
+  __device__ unsigned Take(unsigned count, unsigned* counter) {
+    if (threadIdx.x == 0) in_block_ = 0;
+    __syncthreads();
+    const unsigned mine = count ? atomicAdd(&in_block_, count) : 0;
+    __syncthreads();
+    if (threadIdx.x == 0 && in_block_) first_ = atomicAdd(counter, in_block_);
+    __syncthreads();
+    return first_ + mine;
+  }
 
+ private:
+  unsigned in_block_;
+  unsigned first_;
+};
+
+// Magnitudes above the k-th fill the front of the pairs, equal ones what is left of them.
 template <class T>
 __global__ void __launch_bounds__(kThreads)
-    Take(int64_t elements, T* x, Search* search, int32_t* indices, T* values) {
+    Take(int64_t elements, int64_t k, T* x, Search* search, int32_t* indices, T* values) {
+  __shared__ Places larger_places;
+  __shared__ Places equal_places;
   const unsigned kth = search->prefix;
   const unsigned equals = search->wanted;
-  const int64_t packs = elements / kLanes<T>;
-  const int64_t first = int64_t{blockIdx.x} * kThreads + threadIdx.x;
-#pragma unroll 2
-  for (int64_t c = first; c < packs; c += int64_t{gridDim.x} * kThreads) {
-    const Pack<T> pack = Packs(static_cast<const T*>(x))[c];
-    unsigned largest = 0;
-    for (int j = 0; j < kLanes<T>; ++j) largest = max(largest, Magnitude(pack[j]));
-    if (largest < kth) continue;  // nearly always
+  constexpr int64_t kTile = int64_t{kThreads} * kLanes<T>;
+  for (int64_t tile = blockIdx.x * kTile; tile < elements; tile += gridDim.x * kTile) {
+    const int64_t start = tile + threadIdx.x * kLanes<T>;
+    const int count = static_cast<int>(max(int64_t{0}, min(int64_t{kLanes<T>}, elements - start)));
+    Pack<T> pack;
+    if (count == kLanes<T>)
+      pack = Packs(static_cast<const T*>(x))[start / kLanes<T>];
+    else
+#pragma unroll
+      for (int j = 0; j < kLanes<T>; ++j)
+        if (j < count) pack.lane[j] = x[start + j];
+    unsigned larger = 0;
+    unsigned equal = 0;
+#pragma unroll
     for (int j = 0; j < kLanes<T>; ++j)
-      TakeIfLarge(c * kLanes<T> + j, x, search, kth, equals, indices, values);
+      if (j < count) {
+        larger += Magnitude(pack[j]) > kth;
+        equal += Magnitude(pack[j]) == kth;
+      }
+    if (!__syncthreads_or(larger + equal)) continue;  // the block as one
+    unsigned at_larger = larger_places.Take(larger, &search->larger);
+    unsigned at_equal = equal_places.Take(equal, &search->equal);
+#pragma unroll
+    for (int j = 0; j < kLanes<T>; ++j) {
+      const unsigned magnitude = Magnitude(pack[j]);
+      if (j >= count || magnitude < kth) continue;
+      if (magnitude == kth && at_equal++ >= equals) continue;
+      const int64_t at = magnitude > kth ? at_larger++ : k - equals + (at_equal - 1);
+      indices[at] = static_cast<int32_t>(start + j);
+      values[at] = pack.lane[j];
+      x[start + j] = FromFloat<T>(0.f);
+    }
   }
-  const int64_t tail = packs * kLanes<T> + first;
-  if (tail < elements) TakeIfLarge(tail, x, search, kth, equals, indices, values);
 }
 
 template <class T>
@@ -146,7 +183,8 @@ void TopK(int64_t elements, int64_t k, DType dtype, void* x, int32_t* indices, v
              kWidths[digit]);
       Launch(ChooseDigit, 1, kWarp, stream, search, kWidths[digit]);
     }
-    Launch(Take<T>, blocks, kThreads, stream, elements, As<T>(x), search, indices, As<T>(values));
+    Launch(Take<T>, blocks, kThreads, stream, elements, k, As<T>(x), search, indices,
+           As<T>(values));
   });
 }
 

@@ -226,8 +226,7 @@ Launcher Int8(const Context& c, bool back) {
   };
 }
 
-// Takes from a fresh copy each time only in the first run; later runs find zeros where it took, so
-// they take the next largest: as much work.
+// What it took is put back, so that each run finds the same tensor.
 Launcher Largest(const Context& c) {
   const std::int64_t k = c.elements / kPassTopKShare;
   void* x = c.Tensor();
@@ -236,6 +235,7 @@ Launcher Largest(const Context& c) {
   void* workspace = c.operands.Room(TopKWorkspace());
   return [=, n = c.elements, dtype = c.dtype](cudaStream_t s) {
     TopK(n, k, dtype, x, indices, values, workspace, s);
+    ScatterPairs(k, dtype, indices, values, x, s);
   };
 }
 

@@ -71,5 +71,25 @@ TEST_P(NormOnDevice, AgreesWithItsReference) {
       }
 }
 SHARDPLAN_IN_EACH_FORMAT(NormOnDevice);
+
+// A variance taken as mean(x^2) - mean(x)^2 in fp32 would be off by a tenth here.
+TEST_F(OnDevice, LayerNormIsExactFarFromZero) {
+  constexpr double kFar = 1000;
+  const NormShape shape{.kind = NormKind::kLayer, .rows = 9, .columns = 4096};
+  Vector x = random_.Normal(9 * 4096);
+  for (double& value : x) value = Round(value + kFar, DType::kFloat32);
+  const Vector weight(4096, 1), bias(4096, 0);
+  Vector y(x.size()), mean(9), rstd(9);
+  NormForwardReference(shape, {x.data(), nullptr, weight.data(), bias.data(), nullptr, y.data(),
+                               mean.data(), rstd.data()});
+  const DType dtype = DType::kFloat32;
+  const Tensor gx(x, dtype), gweight(weight, dtype), gbias(bias, dtype), gy(9 * 4096, dtype),
+      gmean(9, dtype), grstd(9, dtype);
+  NormForward(shape, dtype,
+              {gx.get(), nullptr, gweight.get(), gbias.get(), nullptr, gy.get(), gmean.floats(),
+               grstd.floats()},
+              nullptr);
+  ExpectClose(gy.Read(), y, 4 * kFar * UnitRoundoff(dtype), "y");
+}
 }  // namespace
 }  // namespace shardplan::kernels

@@ -28,7 +28,9 @@ struct Parameter {
         ggradient(gradient, formats.gradient),
         gfirst(first, formats.moment),
         gsecond(0, formats.moment) {
-    for (double& v : second) v = Round(v * v, formats.moment);
+    // As moments of one history are: |first| <= sqrt(second), so that no update dwarfs its weight.
+    for (size_t i = 0; i < second.size(); ++i)
+      second[i] = Round(second[i] * second[i] + first[i] * first[i], formats.moment);
     gsecond = Tensor(second, formats.moment);
     if (!has_master) gweight = Tensor(weight, formats.parameter);
   }
