@@ -182,9 +182,10 @@ struct StageCost {
 
 struct StepCost {
   TimeParts time{};
-  Bytes allocated;    // the most over stages and instants
-  Bytes device;       // with context, NCCL and allocator slack
-  Bytes unavoidable;  // what decides oom: allocated, half the slack, context, NCCL
+  Bytes allocated;  // the most over stages and instants
+  // With the context and NCCL; in Evaluate also with what the allocator holds on top.
+  Bytes device;
+  Bytes unavoidable;  // what decides oom: device less the segments that pressure gives back
   Bytes host;         // per node
   Bytes nvme;         // per node
   int peak_load = 0, peak_instant = 0;
@@ -201,14 +202,29 @@ StepCost Bound(const Job& job, const Plan& plan);
 enum class Verdict : std::uint8_t { kFits, kTight, kOom, kIllegal };
 const char* Name(Verdict verdict);
 
+// What one kind of tensor takes, summed over layers and micro batches.
+struct Contributor {
+  MemoryPart part = MemoryPart::kActivations;
+  std::string op, what;
+  Bytes bytes;
+};
+
 struct StageMemory {
   int stage = 0;
   Bytes allocated;
   const char* instant = "";
   MemoryParts parts{};
-  struct Point {
-    const char* instant;
+  struct Alive {
+    const char* instant = "";
     Bytes allocated;
+  };
+  std::vector<Alive> instants;  // in the order of the step
+  // From the allocator's replay, where the stage was replayed (cost/replay.h).
+  Bytes reserved, pinned;
+  std::vector<Contributor> at_peak;  // the largest first
+  struct Point {
+    std::string when;
+    Bytes allocated, reserved;  // the most since the point before
   };
   std::vector<Point> series;  // in the order of the step
 };
@@ -229,5 +245,7 @@ struct Evaluation {
   double model_flops_per_gpu = 0, hardware_flops_per_gpu = 0, mfu = 0;
 };
 // REQUIRES: the plan is legal (space/rules.h) and complete (dp, microbatches, schedule set).
-Evaluation Evaluate(const Job& job, const Plan& plan);
+// The allocator's replay covers the fullest stages, which decide every figure; `every_stage`: all,
+// for their series and contributors.
+Evaluation Evaluate(const Job& job, const Plan& plan, bool every_stage = false);
 }  // namespace shardplan

@@ -100,15 +100,17 @@ double Cutting::ElementBytes(Elements type) const {
 
 double Cutting::SavedBytes(const Op& op) const {
   double bytes = 0;
-  for (const Saved& saved : op.saved) {
-    if (!(saved.kernels & conventions_.kernels)) continue;
-    if (!(saved.attention & AttentionBit(training_.attention))) continue;
-    if (saved.dropout_only && training_.dropout <= 0) continue;
-    if (saved.batched_only && sharding_.micro_batch_size == 1) continue;
-    const double scores = saved.per_score > 0 ? saved.per_score * op.heads * Keys(op) : 0;
-    bytes += ElementBytes(saved.type) * (saved.elements + scores) * tokens_ / Split(saved.cut);
-  }
+  for (const Saved& saved : op.saved) bytes += BytesOf(saved, op);
   return bytes;
+}
+
+double Cutting::BytesOf(const Saved& saved, const Op& op) const {
+  if (!(saved.kernels & conventions_.kernels)) return 0;
+  if (!(saved.attention & AttentionBit(training_.attention))) return 0;
+  if (saved.dropout_only && training_.dropout <= 0) return 0;
+  if (saved.batched_only && sharding_.micro_batch_size == 1) return 0;
+  const double scores = saved.per_score > 0 ? saved.per_score * op.heads * Keys(op) : 0;
+  return ElementBytes(saved.type) * (saved.elements + scores) * tokens_ / Split(saved.cut);
 }
 
 double Cutting::OutputBytes(const Op& op) const {
@@ -189,5 +191,13 @@ void Cutting::Own(const Op& op, BlockCost& cost) const {
   };
   share(op.weights, op.weight_cut);
   share(op.vectors, op.vector_cut);
+}
+
+double RecomputedShare(const Recompute& recompute, const Model& model, std::size_t stage,
+                       double layers) {
+  if (recompute.kind != RecomputeKind::kLayers || recompute.layers.empty() || layers <= 0) return 0;
+  if (recompute.layers.size() == 1)
+    return std::min(1.0, double(recompute.layers[0]) / std::max(1, model.facts.layers));
+  return stage < recompute.layers.size() ? std::min(1.0, recompute.layers[stage] / layers) : 0;
 }
 }  // namespace shardplan

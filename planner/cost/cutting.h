@@ -30,8 +30,9 @@ class Cutting {
  protected:
   double Split(Cut cut) const;
   double Keys(const Op& op) const { return op.window > 0 ? std::min(op.window, keys_) : keys_; }
-  // Bytes that autograd keeps of an op. (Eq. 11)
+  // Bytes that autograd keeps of an op, and of one of its tensors. (Eq. 11)
   double SavedBytes(const Op& op) const;
+  double BytesOf(const Saved& saved, const Op& op) const;
   // What per-op checkpointing keeps of an op: its output.
   double OutputBytes(const Op& op) const;
   // Gradients of an op's inputs while its backward runs: the widest pair alive at once.
@@ -57,4 +58,8 @@ class Cutting {
  private:
   double ElementBytes(Elements type) const;
 };
+
+// Share of a stage's layers that are recomputed in full, under `recompute: {layers: ...}`.
+double RecomputedShare(const Recompute& recompute, const Model& model, std::size_t stage,
+                       double layers);
 }  // namespace shardplan

@@ -36,15 +36,6 @@ LayerCounts CountLayers(const Job& job, const Placement& placement) {
   return counts;
 }
 
-// Share of a stage's layers that are recomputed in full, under `recompute: {layers: ...}`.
-double RecomputedShare(const Recompute& recompute, const Model& model, std::size_t stage,
-                       double layers) {
-  if (recompute.kind != RecomputeKind::kLayers || recompute.layers.empty() || layers <= 0) return 0;
-  if (recompute.layers.size() == 1)
-    return std::min(1.0, double(recompute.layers[0]) / std::max(1, model.facts.layers));
-  return stage < recompute.layers.size() ? std::min(1.0, recompute.layers[stage] / layers) : 0;
-}
-
 struct Sums {
   Seconds forward, backward;
   TimeParts parts{};

@@ -30,17 +30,20 @@ StatePerPolicy::StatePerPolicy(const Job& job, const StageCost& stage, const Pol
   fixed = policy.zero_stage >= 1 ? c.fixed_buffer_bytes : 0;
 }
 
+double QuantizedBytes(const Job& job) {
+  // Blackwell multiplies fp8 without a transpose of the weight.
+  const bool transposes = job.machine->gpu.architecture != Architecture::kBlackwell;
+  return job.conventions.quantized_weight_bytes +
+         (transposes ? job.conventions.quantized_transpose_bytes : 0);
+}
+
 LoadState::LoadState(const Job& job, const StatePerPolicy& state, const StageLoad& load) {
   const Conventions& c = job.conventions;
   const double whole = load.dense_parameters + load.expert_parameters;
   const double shard =
       load.dense_parameters * state.dense_shard + load.expert_parameters * state.expert_shard;
   whole_step_ = c.gradient_life == GradientLife::kWholeStep;
-  // Blackwell multiplies fp8 without a transpose of the weight.
-  const bool transposes = job.machine->gpu.architecture != Architecture::kBlackwell;
-  const double quantized =
-      load.quantized_weights *
-      (c.quantized_weight_bytes + (transposes ? c.quantized_transpose_bytes : 0));
+  const double quantized = load.quantized_weights * QuantizedBytes(job);
   parameters_ =
       (state.parameters_on_gpu ? c.parameter_bytes * (state.parameters_sharded ? shard : whole)
                                : 0) +
@@ -273,8 +276,8 @@ StepCost CostStep(const Job& job, const StageCost& stage, const Policy& policy) 
     At(cost.time, TimePart::kOffload) += Max(link * 0.1, link - longest * 0.8);
   }
   const Bytes outside = Bytes{c.context_bytes} + stage.nccl;
-  cost.device = cost.allocated * (1 + c.allocator_slack) + outside;
-  cost.unavoidable = cost.allocated * (1 + c.allocator_slack / 2) + outside;
+  // What the allocator adds only its replay tells: here, nothing.
+  cost.device = cost.unavoidable = cost.allocated + outside;
   return cost;
 }
 

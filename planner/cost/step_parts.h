@@ -18,6 +18,9 @@ struct StatePerPolicy {
   bool gradients_on_gpu() const { return optimizer_on_gpu || !gradients_sharded; }
 };
 
+// Bytes of the copies that are kept of each quantized weight.
+double QuantizedBytes(const Job& job);
+
 // The same for one stage, in bytes: what instants only add up. (Eq. 18)
 class LoadState {
  public:

@@ -129,7 +129,6 @@ inline void TorchStates(const Training& training, Conventions& c) {
   // Python, the dispatcher and autograd per launch (H200 host: about 6 us forward).
   c.host_seconds_per_launch = 6e-6;
   c.fixed_step_seconds = 5e-3;
-  c.allocator_slack = training.expandable_segments ? 0.03 : 0.07;
   // Within 1.2 % on 22 steps of an H200; what a compiler keeps was read off one ladder of runs.
   c.doubt = {.state = 0.001, .activations = training.compile ? 0.05 : 0.009, .buffers = 0.02};
 }

@@ -14,6 +14,7 @@ struct Row {
   AttentionImpl attention;
   LossImpl loss;
   bool vocab_parallel;
+  bool expandable_segments = false;
 };
 
 constexpr Dtype k32 = Dtype::kFp32, k16 = Dtype::kBf16;
@@ -23,8 +24,9 @@ constexpr AttentionImpl kFlash = AttentionImpl::kFlash, kSdpa = AttentionImpl::k
 constexpr Row kRows[] = {
     // Main gradients and their reduction in fp32 (README: 18 bytes a parameter, 6 + 12/d sharded).
     {FrameworkId::kMegatron, k32, k32, k32, kFused, kFlash, LossImpl::kVocabParallel, true},
-    // mixed_precision_reduce float32 over fp32 shards; [optimizer] implementation = fused.
-    {FrameworkId::kTorchtitan, k32, k32, k32, kFused, kSdpa, LossImpl::kEager, true},
+    // mixed_precision_reduce float32 over fp32 shards; [optimizer] implementation = fused;
+    // run_train.sh sets PYTORCH_ALLOC_CONF=expandable_segments:True.
+    {FrameworkId::kTorchtitan, k32, k32, k32, kFused, kSdpa, LossImpl::kEager, true, true},
     // fp32 shards; torch.optim's own choice on CUDA is foreach.
     {FrameworkId::kFsdp, k32, k32, k32, kForeach, kSdpa, LossImpl::kEager, false},
     // 16-bit weights and gradients, FusedAdam over fp32 partitions.
@@ -36,7 +38,7 @@ constexpr Row kRows[] = {
     // fp32 accumulators, never sharded.
     {FrameworkId::kNanotron, k32, k32, k32, kFused, kFlash, LossImpl::kVocabParallel, true},
     {FrameworkId::kColossalai, k16, k16, k32, kFused, kFlash, LossImpl::kEager, true},
-    {FrameworkId::kNative, k32, k32, k32, kFused, kFlash, LossImpl::kTe, true},
+    {FrameworkId::kNative, k32, k32, k32, kFused, kFlash, LossImpl::kTe, true, true},
 };
 
 }  // namespace
@@ -45,9 +47,10 @@ TrainingDefaults DefaultsOf(FrameworkId framework, Precision precision, std::str
                             bool compiles_loss) {
   const Row& row = kRows[static_cast<int>(framework)];
   SHARDPLAN_CHECK(row.framework == framework);
-  TrainingDefaults defaults{row.gradients,      row.reduction,           row.moments,
-                            row.impl,           row.attention,           row.loss,
-                            row.vocab_parallel, MoeDispatcher::kAllToAll};
+  TrainingDefaults defaults{
+      row.gradients,          row.reduction, row.moments,        row.impl,
+      row.attention,          row.loss,      row.vocab_parallel, MoeDispatcher::kAllToAll,
+      row.expandable_segments};
   const auto all = [&](Dtype dtype) {
     defaults.gradient_dtype = defaults.reduce_dtype = defaults.optimizer_state_dtype = dtype;
   };

@@ -18,6 +18,7 @@ struct TrainingDefaults {
   LossImpl loss = LossImpl::kEager;
   bool vocab_parallel = true;
   MoeDispatcher moe_dispatcher = MoeDispatcher::kAllToAll;
+  bool expandable_segments = false;
 };
 
 // `family`: the model's. `compiles_loss`: the spec compiles, and names a version or a setting that

@@ -64,10 +64,8 @@ struct Conventions {
   double fixed_buffer_bytes = 0;  // buckets of fixed size (DeepSpeed's), bytes per rank, from the
                                   // first backward to the optimizer's step
   double blas_workspaces = 1;     // PyTorch's, and as much again where a library brings its own
-  bool keeps_stage_outputs = false;  // what a stage sent on stays alive until its backward
-  double max_live_parameters = 0;    // DeepSpeed's stage3_max_live_parameters; 0: no limit
-  double allocator_slack =
-      0.05;  // reserved beyond allocated, as a fraction, unavoidable half of it
+  bool keeps_stage_outputs = false;         // what a stage sent on stays alive until its backward
+  double max_live_parameters = 0;           // DeepSpeed's stage3_max_live_parameters; 0: no limit
   double context_bytes = 0.6 * (1u << 30);  // CUDA context, loaded modules, library workspaces
 
   Doubt doubt;

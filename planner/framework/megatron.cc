@@ -35,7 +35,6 @@ void BigScience(const Training& training, Conventions& c) {
   // PyTorch 1.11 with CUDA 11.3 and apex: 0.72 of an A100's peak where NVIDIA's containers sustain
   // 0.82 (tr11-176B chronicles).
   c.gemm_factor = 0.88;
-  c.allocator_slack = 0.15;            // PyTorch 1.11, eager scores of many sizes
   c.context_bytes = 3.0 * (1u << 30);  // with apex's and DeepSpeed's kernels, CUDA 11.3
   if (training.precision != Precision::kBf16Mixed) return;
   // BF16_Optimizer keeps fp32 gradients of all parameters, unsharded, beside the 16-bit ones.
@@ -69,7 +68,6 @@ Conventions MegatronConventions(const Training& training, const Model& model) {
   c.vocab_multiple = 128;
   c.vocab_parallel = true;
   c.selective_modules = 1u << static_cast<int>(Module::kCoreAttention);
-  c.allocator_slack = training.expandable_segments ? 0.02 : 0.06;
   c.context_bytes =
       1.3 * (1u << 30);  // context, cuBLAS and Transformer Engine workspaces, loaded modules
 

@@ -17,7 +17,6 @@ Conventions NanotronConventions(const Training& training, const Model&) {
   c.gradient_life = GradientLife::kWholeStep;
   c.keeps_stage_outputs = true;
   c.logit_bytes_forward = c.logit_bytes_backward = 10;
-  c.allocator_slack = 0.08;
   c.doubt = {.state = 0.01, .activations = 0.025, .buffers = 0.05};
   c.fused_pointwise = true;
   // 5.7 ms forward and backward of a layer of the same model on four tensor ranks.

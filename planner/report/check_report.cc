@@ -84,7 +84,7 @@ std::string Waterfall(const Evaluation& evaluation, const StageMemory& stage, co
 std::string Series(const StageMemory& stage, const Look& look) {
   Table table({{"instant", Table::Align::kLeft}, {"GiB"}, {"", Table::Align::kLeft}});
   for (const StageMemory::Point& point : stage.series)
-    table.Add({point.instant, InGib(point.allocated),
+    table.Add({point.when, InGib(point.allocated),
                Bar(point.allocated / Max(stage.allocated, Bytes{1}), kBar, look)});
   return fmt::format("stage {} over a step\n", stage.stage) + table.Print(look);
 }

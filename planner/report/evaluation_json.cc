@@ -8,15 +8,20 @@ namespace {
 Json BytesJson(Bytes bytes) { return WholeNumber(bytes.value); }
 
 Json StageJson(const StageMemory& stage) {
-  Json parts = Json::object(), series = Json::array();
+  Json parts = Json::object(), instants = Json::array(), series = Json::array();
   for (int i = 0; i < kMemoryParts; ++i)
     parts[Name(static_cast<MemoryPart>(i))] = BytesJson(stage.parts[static_cast<std::size_t>(i)]);
+  for (const StageMemory::Alive& alive : stage.instants)
+    instants.push_back({{"instant", alive.instant}, {"allocated", BytesJson(alive.allocated)}});
   for (const StageMemory::Point& point : stage.series)
-    series.push_back({{"instant", point.instant}, {"allocated", BytesJson(point.allocated)}});
+    series.push_back({{"when", point.when},
+                      {"allocated", BytesJson(point.allocated)},
+                      {"reserved", BytesJson(point.reserved)}});
   return {{"stage", stage.stage},
           {"peak_allocated", BytesJson(stage.allocated)},
           {"instant", stage.instant},
           {"parts", parts},
+          {"instants", instants},
           {"series", series}};
 }
 }  // namespace

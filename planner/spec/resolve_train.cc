@@ -129,7 +129,9 @@ Result<Training> ResolveTrain(const SpecText& text, const std::string& family) {
     t.max_live_parameters = deepspeed.stage3_max_live_parameters();
   t.gradient_as_bucket_view = train.gradient_as_bucket_view();
   t.cuda_graphs = train.cuda_graphs();
-  t.expandable_segments = train.allocator().expandable_segments();
+  t.expandable_segments = train.allocator().has_expandable_segments()
+                              ? train.allocator().expandable_segments()
+                              : defaults.expandable_segments;
   t.vocab_parallel = train.has_vocab_parallel() ? train.vocab_parallel() : defaults.vocab_parallel;
   return t;
 }

@@ -38,8 +38,8 @@ Plan Shape(int micro_batch, RecomputeKind recompute, int zero_stage, int dp) {
 }
 
 double At(const StageMemory& stage, const std::string& instant) {
-  for (const StageMemory::Point& point : stage.series)
-    if (point.instant == instant) return point.allocated.value;
+  for (const StageMemory::Alive& alive : stage.instants)
+    if (alive.instant == instant) return alive.allocated.value;
   ADD_FAILURE() << "no instant " << instant;
   return 0;
 }

@@ -50,7 +50,8 @@ inline StageMemory ExampleStage(int stage, double gib, const char* instant) {
   set(MemoryPart::kGradients, 8_GiB);
   set(MemoryPart::kOptimizerStates, 12_GiB);
   set(MemoryPart::kActivations, 1_GiB * (gib - 24));
-  memory.series = {{"loss", 1_GiB * (gib - 10)}, {instant, 1_GiB * gib}};
+  memory.series = {{"loss", 1_GiB * (gib - 10), 1_GiB * gib},
+                   {instant, 1_GiB * gib, 1_GiB * (gib + 2)}};
   return memory;
 }
 

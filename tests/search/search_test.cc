@@ -150,7 +150,9 @@ TEST(Search, SaysWhatIsNearestWhereNothingFits) {
   ForEachPlan(*problem.space, [&](const Plan& plan) {
     least = Min(least, ShortfallOf(problem.job, Bound(problem.job, plan)).missing);
   });
-  EXPECT_NEAR(result.nearest.front().missing / least, 1, 1e-6);
+  // The bound knows no fragmentation.
+  EXPECT_GT(result.nearest.front().missing / least, 1 - 1e-6);
+  EXPECT_LT(result.nearest.front().missing / least, 1.1);
   for (std::size_t i = 0; i < result.nearest.size(); ++i) {
     const Nearest& near = result.nearest[i];
     EXPECT_EQ(near.evaluation.verdict, Verdict::kOom);
