@@ -71,9 +71,9 @@ std::vector<std::size_t> Fullest(const std::vector<StageMemory>& stages) {
 }
 
 // What the allocator holds, in proportion to what is allocated. (Eq. 19)
-void AddReplay(StageReplay replay, StageMemory& memory) {
+void AddReplay(const Conventions& c, StageReplay replay, StageMemory& memory) {
   const auto share = [&](Bytes bytes) { return std::max(1.0, bytes / replay.allocated); };
-  memory.reserved = memory.allocated * share(replay.reserved);
+  memory.reserved = memory.allocated * std::max(1 + c.least_fragmentation, share(replay.reserved));
   memory.pinned = memory.allocated * share(replay.pinned);
   memory.series = std::move(replay.series);
   memory.at_peak = std::move(replay.at_peak);
@@ -148,7 +148,7 @@ Evaluation Evaluate(const Job& job, const Plan& plan, bool every_stage) {
   e.peak_allocated = peak.allocated;
   const Bytes outside = e.step.device - e.step.allocated;
   const auto replay = [&](std::size_t i) {
-    AddReplay(ReplayStage(job, layers, stage, stage.loads[i], plan), e.stages[i]);
+    AddReplay(job.conventions, ReplayStage(job, layers, stage, stage.loads[i], plan), e.stages[i]);
   };
   for (std::size_t i : Fullest(e.stages)) {
     replay(i);

@@ -63,9 +63,11 @@ struct Conventions {
   bool vocab_parallel = true;
   double fixed_buffer_bytes = 0;  // buckets of fixed size (DeepSpeed's), bytes per rank, from the
                                   // first backward to the optimizer's step
-  double blas_workspaces = 1;     // PyTorch's, and as much again where a library brings its own
-  bool keeps_stage_outputs = false;         // what a stage sent on stays alive until its backward
-  double max_live_parameters = 0;           // DeepSpeed's stage3_max_live_parameters; 0: no limit
+  double least_fragmentation =
+      0;  // reserved over allocated, less one, that the replay is known to miss
+  double blas_workspaces = 1;        // PyTorch's, and as much again where a library brings its own
+  bool keeps_stage_outputs = false;  // what a stage sent on stays alive until its backward
+  double max_live_parameters = 0;    // DeepSpeed's stage3_max_live_parameters; 0: no limit
   double context_bytes = 0.6 * (1u << 30);  // CUDA context, loaded modules, library workspaces
 
   Doubt doubt;

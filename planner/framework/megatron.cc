@@ -32,6 +32,8 @@ void BigScience(const Training& training, Conventions& c) {
   // Two buckets of 5e8 16-bit elements (reduce_bucket_size, allgather_bucket_size).
   c.fixed_buffer_bytes = 2 * 5e8 * 2;
   c.doubt = {.state = 0.03, .activations = 0.08, .buffers = 0.3};
+  c.least_fragmentation =
+      0.15;  // PyTorch 1.11 and eager scores of many sizes, as nvidia-smi read it
   // PyTorch 1.11 with CUDA 11.3 and apex: 0.72 of an A100's peak where NVIDIA's containers sustain
   // 0.82 (tr11-176B chronicles).
   c.gemm_factor = 0.88;

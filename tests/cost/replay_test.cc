@@ -39,10 +39,13 @@ Model ModelOf(std::uint64_t seed) {
   return seed % 3 == 0 ? Mixtral() : seed % 3 == 1 ? Llama70b() : TinyLlama();
 }
 
-// A plan of axes that the framework has. Offloaded activations are walked layer by layer, where
-// instants take an eighth of them: they are left out.
+// A plan of axes that the framework has. Left out are offloaded activations, of which instants take
+// an eighth where the walk takes whole layers, and stages that recompute half of one layer.
 bool IsComparable(const Job& job, const Plan& plan) {
-  return (plan.placement.pp == 1 || job.framework->pipeline) &&
+  const bool halves = job.conventions.selective_every_second_block &&
+                      plan.sharding.recompute.kind == RecomputeKind::kSelective &&
+                      plan.placement.pp > 1;
+  return !halves && (plan.placement.pp == 1 || job.framework->pipeline) &&
          (plan.sharding.tp == 1 || job.framework->tensor) &&
          plan.policy.offload != Offload::kActivations;
 }
