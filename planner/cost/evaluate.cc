@@ -164,8 +164,8 @@ Evaluation Evaluate(const Job& job, const Plan& plan, bool every_stage) {
   e.peak_rank = peak.stage * ranks_per_stage;
   const double spread = MemorySpread(peak.parts, job.conventions.doubt);
   e.memory_interval = Interval(e.peak_allocated, spread);
-  e.time_interval =
-      Interval(e.step.Time(), TimeSpread(e.step.time, job.conventions.time_deviation));
+  e.time_interval = Interval(e.step.Time(),
+                             TimeSpread(e.step.time, *job.machine, job.conventions.time_deviation));
   Throughput(job, stage, e);
   Judge(job, spread, e);
   return e;

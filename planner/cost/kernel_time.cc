@@ -5,6 +5,8 @@
 #include <cmath>
 #include <limits>
 
+#include "planner/cost/kernel_correction.h"
+
 namespace shardplan {
 namespace {
 
@@ -46,6 +48,17 @@ double KernelRate(const Gpu& gpu, FlashKernel kernel) {
       return newer ? 215e12 : 137e12;
   }
   return 0;
+}
+
+Seconds PlainStreamTime(const Gpu& gpu, Bytes bytes, double efficiency) {
+  return bytes / (gpu.memory_bandwidth * (gpu.memory_efficiency * efficiency));
+}
+
+// What measurements of such products say beside the prediction; 1 without any.
+double GemmFactor(const Gpu& gpu, Number number, double m, double n, double k, double batch) {
+  if (!gpu.profile) return 1;
+  const auto found = gpu.profile->gemm.find(number);
+  return found == gpu.profile->gemm.end() ? 1 : found->second.At(GemmShape(m, n, k, batch));
 }
 }  // namespace
 
@@ -93,7 +106,8 @@ Seconds GemmTime(const Gpu& gpu, Number number, double m, double n, double k, do
   const double width = number == Number::kFp32 || number == Number::kTf32 ? 4 : 2;
   const Bytes traffic{width * batch * (m * k + k * n + m * n)};
   const Seconds compute = Flops{2 * batch * m * n * k} / rate;
-  return Max(compute, StreamTime(gpu, traffic)) + gpu.launch;
+  return (Max(compute, PlainStreamTime(gpu, traffic, 1)) + gpu.launch) *
+         GemmFactor(gpu, number, m, n, k, batch);
 }
 
 Seconds FlashTime(const Gpu& gpu, Number number, Flops flops, double head_dim, double keys,
@@ -113,10 +127,15 @@ Seconds FlashTime(const Gpu& gpu, Number number, Flops flops, double head_dim, d
   // An older kernel's tensor cores wait less for the exponentials.
   const double width = std::pow(full_width, efficiency / gpu.attention_efficiency);
   const FlopsPerSecond rate = peak * (efficiency * PowerFactor(gpu) * width * length);
-  return flops / rate + gpu.launch;
+  const bool measured = gpu.profile && kernel == FlashKernel::kNewest;  // what a profile measures
+  const double factor =
+      measured ? gpu.profile->attention.At(FlashShape(flops.value, head_dim, keys)) : 1;
+  return (flops / rate + gpu.launch) * factor;
 }
 
 Seconds StreamTime(const Gpu& gpu, Bytes bytes, double efficiency) {
-  return bytes / (gpu.memory_bandwidth * (gpu.memory_efficiency * efficiency));
+  const bool measured = gpu.profile && bytes.value > 0;
+  const double factor = measured ? gpu.profile->stream.At(StreamShape(bytes)) : 1;
+  return PlainStreamTime(gpu, bytes, efficiency) * factor;
 }
 }  // namespace shardplan

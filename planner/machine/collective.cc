@@ -12,6 +12,7 @@
 #include "planner/machine/nccl_paths.h"
 #include "planner/machine/nccl_settings.h"
 #include "planner/machine/nccl_tuning.h"
+#include "planner/machine/profile.h"
 
 namespace shardplan {
 namespace {
@@ -80,6 +81,10 @@ Communicator::Communicator(const Machine& machine, Group group) : group_(group) 
   exchange_memory_ = memory.init + memory.all_to_all;
   pipeline_memory_ = memory.init + memory.neighbour;
   if (group.ranks == 1) return;
+  if (machine.profile)
+    for (int op = 0; op < kCollectives; ++op)
+      measured_[static_cast<std::size_t>(op)] =
+          machine.profile->Find(static_cast<Collective>(op), group);
 
   for (const auto& [family, index] :
        {std::pair(Family::kAllReduce, kReduceAll), std::pair(Family::kGather, kGathers),
@@ -118,10 +123,13 @@ Communicator::Communicator(const Machine& machine, Group group) : group_(group) 
 
 Seconds Communicator::Time(Collective op, Bytes bytes) const {
   if (bytes.value <= 0) return {};
-  const Curve& curve = curves_[CurveOf(op)];
-  const auto [power, beyond] = PositionOf<kLeastPower, kPowers>(bytes.value);
-  const double start = curve.seconds[power];
-  return {start + (curve.seconds[power + 1] - start) * beyond};
+  const auto predicted = [&curve = curves_[CurveOf(op)]](Bytes size) {
+    const auto [power, beyond] = PositionOf<kLeastPower, kPowers>(size.value);
+    const double start = curve.seconds[power];
+    return Seconds{start + (curve.seconds[power + 1] - start) * beyond};
+  };
+  const MeasuredCurve* measured = measured_[static_cast<std::size_t>(op)];
+  return measured != nullptr ? measured->At(bytes, predicted) : predicted(bytes);
 }
 
 CollectiveTime Communicator::Explain(Collective op, Bytes bytes) const {

@@ -17,6 +17,8 @@
 
 namespace shardplan {
 
+class MeasuredCurve;  // planner/machine/profile.h
+
 enum class Collective {
   kAllReduce,
   kAllGather,
@@ -39,6 +41,8 @@ struct CollectiveTime {
 //
 // Times are computed at powers of two, where the best algorithm and its chunk sizes are chosen, and
 // interpolated linearly between: exact where one algorithm serves both ends, and monotone always.
+// Where the machine's profile measured the group, its times count (MeasuredCurve); the machine must
+// then outlive the communicator.
 class Communicator {
  public:
   Communicator() = default;
@@ -56,6 +60,7 @@ class Communicator {
   Bytes PipelineMemory() const { return pipeline_memory_; }
   // From the start, before anything ran.
   Bytes InitMemory() const { return init_memory_; }
+  bool Measured(Collective op) const { return measured_[static_cast<std::size_t>(op)] != nullptr; }
   Group group() const { return group_; }
   bool crosses_nodes() const { return crosses_nodes_; }
 
@@ -80,5 +85,6 @@ class Communicator {
   bool crosses_nodes_ = false;
   Bytes init_memory_, collective_memory_, exchange_memory_, pipeline_memory_;
   std::array<Curve, kCurves> curves_{};
+  std::array<const MeasuredCurve*, kCollectives> measured_{};
 };
 }  // namespace shardplan

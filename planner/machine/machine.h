@@ -6,11 +6,15 @@
 // direction.
 #pragma once
 #include <map>
+#include <memory>
 #include <string>
 
 #include "planner/base/quantity.h"
 
 namespace shardplan {
+
+struct CollectiveProfile;  // planner/machine/profile.h
+struct KernelProfile;
 
 enum class Architecture { kVolta, kTuring, kAmpere, kAda, kHopper, kBlackwell, kCdna };
 enum class Number { kFp32, kTf32, kFp16, kBf16, kFp8, kFp4 };  // what a matrix product runs in
@@ -32,6 +36,7 @@ struct Gpu {
   Seconds launch{4e-6};  // GPU-side cost of one kernel that cannot be hidden
   int nvlinks = 0;       // links per GPU, for NCCL's channel search
   double pcie_gen = 5;
+  std::shared_ptr<const KernelProfile> profile;  // measurements; may be null
 };
 
 // Workspaces that PyTorch gives cuBLAS and cuBLASLt, allocated for good at the first product: 32 MiB
@@ -87,7 +92,7 @@ struct Machine {
   Host host;
   NcclSettings nccl;
   double price_per_gpu_hour = 0;
-  bool measured = false;  // a profile replaced catalogue figures
+  std::shared_ptr<const CollectiveProfile> profile;  // measurements; may be null
   int Gpus() const { return nodes * gpus_per_node; }
 };
 }  // namespace shardplan

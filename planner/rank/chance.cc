@@ -42,14 +42,15 @@ double WeightOf(const Evaluation& evaluation, Objective objective) {
 }
 }  // namespace
 
-std::vector<double> ChancesOfBest(const std::vector<Ranked>& plans, Objective objective) {
+std::vector<double> ChancesOfBest(const std::vector<Ranked>& plans, const Machine& machine,
+                                  Objective objective) {
   std::vector<double> weights, wins(plans.size(), 0);
   for (const Ranked& plan : plans) weights.push_back(WeightOf(plan.evaluation, objective));
   Normal normal;
   for (int draw = 0; draw < kDraws; ++draw) {
     std::array<double, kTimeParts> factor{};
     for (std::size_t part = 0; part < factor.size(); ++part)
-      factor[part] = std::exp(Deviation(static_cast<TimePart>(part)) * normal());
+      factor[part] = std::exp(Deviation(static_cast<TimePart>(part), machine) * normal());
     std::size_t best = 0;
     double least = std::numeric_limits<double>::infinity();
     for (std::size_t i = 0; i < plans.size(); ++i) {

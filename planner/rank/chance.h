@@ -14,5 +14,6 @@ namespace shardplan {
 
 // One chance for each plan, in their order; they add up to 1. The plan with the least expected time
 // (or cost, where that is the objective) of a draw is its best. Repeatable: the draws are fixed.
-std::vector<double> ChancesOfBest(const std::vector<Ranked>& plans, Objective objective);
+std::vector<double> ChancesOfBest(const std::vector<Ranked>& plans, const Machine& machine,
+                                  Objective objective);
 }  // namespace shardplan

@@ -54,8 +54,9 @@ std::string PlanTable(std::vector<Table::Column> before, std::vector<Table::Colu
   return table.Print(look);
 }
 
-std::string RankedTable(const std::vector<Ranked>& ranked, Objective objective, const Look& look) {
-  const std::vector<double> chances = ChancesOfBest(ranked, objective);
+std::string RankedTable(const std::vector<Ranked>& ranked, const Machine& machine,
+                        Objective objective, const Look& look) {
+  const std::vector<double> chances = ChancesOfBest(ranked, machine, objective);
   std::vector<const Plan*> plans;
   std::vector<Figures> figures;
   const bool ties = ranked.back().tie != ranked.back().rank;
@@ -152,7 +153,7 @@ std::string PlanReport(const Subject& subject, const SearchResult& result,
                       options.objective == Objective::kThroughput
                           ? ""
                           : fmt::format(", by {}", Name(options.objective)));
-  text += RankedTable(result.plans, options.objective, look);
+  text += RankedTable(result.plans, *subject.machine, options.objective, look);
   const Evaluation& best = result.plans.front().evaluation;
   text += fmt::format("memory: what nvidia-smi shows on the fullest GPU, of {}\n",
                       AvailableText(best, subject.memory_reserve));
@@ -179,7 +180,8 @@ Json SearchJson(const Subject& subject, const SearchResult& result, const Search
               {"complete", result.complete},
               {"rejected", rejected}}},
             {"plans", Json::array()}};
-  const std::vector<double> chances = ChancesOfBest(result.plans, options.objective);
+  const std::vector<double> chances =
+      ChancesOfBest(result.plans, *subject.machine, options.objective);
   for (std::size_t i = 0; i < result.plans.size(); ++i) {
     const Ranked& ranked = result.plans[i];
     const Evaluation& evaluation = ranked.evaluation;

@@ -49,12 +49,20 @@ std::string NoteLines(const Subject& subject) {
   return text;
 }
 
-std::string_view Basis(const Machine& machine) { return machine.measured ? "mixed" : "datasheet"; }
+std::string_view Basis(const Machine& machine) {
+  const bool kernels = machine.gpu.profile != nullptr, traffic = machine.profile != nullptr;
+  if (kernels && (traffic || machine.Gpus() == 1)) return "measured";
+  return kernels || traffic ? "mixed" : "datasheet";
+}
 
 std::string BasisLine(const Machine& machine) {
-  if (machine.measured)
-    return "numbers: predicted; measurements of the profile stand in for the data sheets' "
-           "figures\n";
-  return "numbers: predicted from data sheets; cluster.profile puts measured ones in their place\n";
+  if (Basis(machine) == "datasheet")
+    return "numbers: predicted from data sheets; cluster.profile puts measured ones in their "
+           "place\n";
+  const bool all = Basis(machine) == "measured";
+  return fmt::format("numbers: predicted from measurements{}\n",
+                     all                   ? ""
+                     : machine.gpu.profile ? " of kernels, and data sheets of the network"
+                                           : " of the network, and data sheets of the GPU");
 }
 }  // namespace shardplan

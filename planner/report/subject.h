@@ -31,7 +31,8 @@ std::string Headline(const Subject& subject);
 // "note: ...", a line a note.
 std::string NoteLines(const Subject& subject);
 
-// "datasheet", or "mixed" where a profile replaced some of the catalogue's figures.
+// "datasheet"; "measured" where a profile corrects kernels and, if there are several GPUs,
+// collectives; "mixed" where only one of them.
 std::string_view Basis(const Machine& machine);
 
 // The last line of every report: where its numbers come from.

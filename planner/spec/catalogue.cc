@@ -57,6 +57,10 @@ Result<SourcePtr> ReadSource(const std::string& path, const Reference& from) {
   return MakeSource(path, std::move(text));
 }
 
+std::vector<std::string> EntryNames(std::string_view folder) {
+  return NamesIn(fs::path(ConfigDirectory()) / folder);
+}
+
 Result<void> ReadEntry(std::string_view folder, const std::string& name, const Reference& from,
                        google::protobuf::Message* entry, SourceMap* map) {
   const fs::path home = fs::path(ConfigDirectory()) / folder;

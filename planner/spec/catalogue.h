@@ -5,6 +5,7 @@
 
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "planner/spec/source.h"
 
@@ -18,6 +19,9 @@ struct Reference {
 
 // The text of a regular file, or an error that says why it cannot be read.
 Result<SourcePtr> ReadSource(const std::string& path, const Reference& from);
+
+// Names of the entries of configs/FOLDER, sorted.
+std::vector<std::string> EntryNames(std::string_view folder);
 
 // Fills `entry` from configs/FOLDER/NAME.yaml. An unknown name is an error at `from`, with the
 // nearest known one; a mistake inside the file is an error there.

@@ -2,7 +2,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <filesystem>
 
+#include "planner/spec/local_cluster.h"
+#include "planner/spec/profile_reader.h"
 #include "planner/spec/resolve.h"
 #include "planner/spec/resolve_links.h"
 
@@ -15,9 +18,7 @@ Result<v1::Cluster> ReadPreset(const SpecText& text) {
   v1::Cluster preset;
   const std::string& name = text.spec.cluster().preset();
   if (name.empty()) return preset;
-  if (name == "local")
-    return text.Fail("cluster", "local is not supported yet",
-                     "name a file in configs/clusters, or give gpu, nodes and gpus_per_node");
+  if (name == "local") return LocalCluster(text.Refer("cluster"));
   SourceMap map;
   const Result<void> read =
       ReadEntry("clusters", name, text.Refer("cluster.preset"), &preset, &map);
@@ -119,6 +120,18 @@ Host HostOf(const v1::Cluster& cluster, const v1::Node& node) {
   return host;
 }
 
+Result<Measurements> ReadProfile(const SpecText& text, const std::string& path) {
+  const Reference from = text.Refer("cluster.profile");
+  // A --set argument is typed in a shell, where the working directory counts.
+  const bool typed = from.place && from.place.source->is_argument;
+  const auto file =
+      (typed ? std::filesystem::path() : std::filesystem::path(text.directory)) / path;
+  const Result<SourcePtr> source = ReadSource(file.string(), from);
+  if (!source) return tl::unexpected(source.error());
+  const Result<std::vector<Json>> records = ReadRecords(*source);
+  if (!records) return tl::unexpected(records.error());
+  return MeasurementsOf(*records);
+}
 }  // namespace
 
 Result<Machine> ResolveCluster(SpecText& text) {
@@ -129,9 +142,6 @@ Result<Machine> ResolveCluster(SpecText& text) {
   const Result<v1::Cluster> preset = ReadPreset(text);
   if (!preset) return tl::unexpected(preset.error());
   v1::Cluster cluster = Over(*preset, given);
-  if (cluster.has_profile())
-    return text.Fail("cluster.profile", "profiles of measurements are not supported yet",
-                     "leave it out: the catalogue's figures are used");
   const Result<v1::Gpu> gpu = OverBase(text, cluster.gpu());
   if (!gpu) return tl::unexpected(gpu.error());
   const v1::Node node = CustomaryNode(*gpu, *preset);
@@ -161,6 +171,11 @@ Result<Machine> ResolveCluster(SpecText& text) {
   machine.nccl = std::move(*nccl);
   machine.host = HostOf(given, node);
   machine.price_per_gpu_hour = cluster.price();
+  if (cluster.has_profile()) {
+    const Result<Measurements> measured = ReadProfile(text, cluster.profile());
+    if (!measured) return tl::unexpected(measured.error());
+    Apply(*measured, machine);
+  }
 
   *cluster.mutable_gpu() = *gpu;
   *text.spec.mutable_cluster() = std::move(cluster);

@@ -4,9 +4,11 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <memory>
 #include <random>
 
 #include "planner/cost/uncertainty.h"
+#include "planner/machine/profile.h"
 #include "tests/support/cases.h"
 
 namespace shardplan {
@@ -282,10 +284,24 @@ TEST(Experts, AreReachedOnceByDeepEp) {
 TEST(Interval, WidensWithWhatIsNotKnownOfTheFramework) {
   TimeParts parts{};
   parts[static_cast<std::size_t>(TimePart::kCompute)] = {1};
-  EXPECT_LT(TimeSpread(parts, 0), TimeSpread(parts, 0.1));
-  EXPECT_NEAR(TimeSpread(parts, 0.1), std::hypot(Deviation(TimePart::kCompute), 0.1), 1e-12);
-  const std::array<Seconds, 2> range = Interval(Seconds{1}, TimeSpread(parts, 0.1));
+  EXPECT_LT(TimeSpread(parts, {}, 0), TimeSpread(parts, {}, 0.1));
+  EXPECT_NEAR(TimeSpread(parts, {}, 0.1), std::hypot(Deviation(TimePart::kCompute, {}), 0.1),
+              1e-12);
+  const std::array<Seconds, 2> range = Interval(Seconds{1}, TimeSpread(parts, {}, 0.1));
   EXPECT_NEAR(range[0].value * range[1].value, 1, 1e-12);
+}
+
+TEST(Interval, ShrinksWhereAProfileMeasured) {
+  TimeParts parts{};
+  parts[static_cast<std::size_t>(TimePart::kCompute)] = {1};
+  parts[static_cast<std::size_t>(TimePart::kTensorComm)] = {1};
+  Machine machine;
+  const double unmeasured = TimeSpread(parts, machine, 0);
+  machine.gpu.profile = std::make_shared<KernelProfile>();
+  const double kernels = TimeSpread(parts, machine, 0);
+  machine.profile = std::make_shared<CollectiveProfile>();
+  EXPECT_LT(kernels, unmeasured);
+  EXPECT_LT(TimeSpread(parts, machine, 0), kernels);
 }
 }  // namespace
 }  // namespace shardplan

@@ -3,6 +3,7 @@
 
 #include <gmock/gmock.h>
 
+#include "planner/machine/profile.h"
 #include "tests/report/fixtures.h"
 
 namespace shardplan {
@@ -127,10 +128,19 @@ TEST(CheckReport, SaysHowLongAndDearTheRunIs) {
 
 TEST(CheckReport, SaysWhetherNumbersAreMeasured) {
   Example example;
-  example.machine.measured = true;
-  EXPECT_THAT(CheckReport(example.subject, ExampleEvaluation(), {}, {}),
-              HasSubstr("numbers: predicted; measurements of the profile stand in"));
-  EXPECT_EQ(CheckJson(example.subject, ExampleEvaluation(), {})["basis"], "mixed");
+  const auto expect = [&](const char* basis, const char* line) {
+    EXPECT_EQ(CheckJson(example.subject, ExampleEvaluation(), {})["basis"], basis);
+    EXPECT_THAT(CheckReport(example.subject, ExampleEvaluation(), {}, {}), HasSubstr(line));
+  };
+  expect("datasheet", "numbers: predicted from data sheets; cluster.profile puts measured ones");
+  example.machine.gpu.profile = std::make_shared<KernelProfile>();
+  expect("mixed",
+         "numbers: predicted from measurements of kernels, and data sheets of the network");
+  example.machine.profile = std::make_shared<CollectiveProfile>();
+  expect("measured", "numbers: predicted from measurements\n");
+  example.machine.gpu.profile = nullptr;
+  expect("mixed",
+         "numbers: predicted from measurements of the network, and data sheets of the GPU");
 }
 
 // Contract section 4, key by key.

@@ -14,17 +14,6 @@ train: {seq_length: 4096, global_batch_size: 64}
      R"(
 spec.yaml: cluster: missing
   give gpu, nodes and gpus_per_node, or preset (a file in configs/clusters))"},
-    {"This machine.",
-     R"(
-cluster: local
-model: {preset: llama-3-8b}
-train: {seq_length: 4096, global_batch_size: 64}
-)",
-     R"(
-spec.yaml:1:10: cluster: local is not supported yet
-  1 | cluster: local
-    |          ^^^^^
-  name a file in configs/clusters, or give gpu, nodes and gpus_per_node)"},
     {"An unknown cluster.",
      R"(
 cluster: {preset: dgx-h10}
@@ -209,19 +198,18 @@ spec.yaml:3:21: cluster.nccl.NCCL_ALGO: is not one value
   3 |   nccl: {NCCL_ALGO: [Ring, Tree]}
     |                     ^
   expected what the environment variable is set to)"},
-    {"A profile.",
+    {"A profile that is not there.",
      R"(
 cluster:
   gpu: h100-sxm-80gb
-  profile: profile.yaml
+  profile: nowhere.yaml
 model: {preset: llama-3-8b}
 train: {seq_length: 4096, global_batch_size: 64}
 )",
      R"(
-spec.yaml:3:12: cluster.profile: profiles of measurements are not supported yet
-  3 |   profile: profile.yaml
-    |            ^^^^^^^^^^^^
-  leave it out: the catalogue's figures are used)"},
+spec.yaml:3:12: cluster.profile: nowhere.yaml: no such file
+  3 |   profile: nowhere.yaml
+    |            ^^^^^^^^^^^^)"},
 };
 
 class ClusterMistake : public testing::TestWithParam<Mistake> {};
