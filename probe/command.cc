@@ -117,7 +117,7 @@ Result<void> MeasureOne(Session& session, const Probe& probe, const Json& point)
   return {};
 }
 
-// `all`: what the device lacks ends the point and not the run.
+// `all`: a point that the device or its probe lacks does not end the run.
 Result<void> MeasureAll(World& world, Watch& watch, const Options& options,
                         const std::vector<Task>& tasks, bool all, long& wrong) {
   const int gpu = options.gpu >= 0 ? options.gpu : world.seat().local_rank;
@@ -131,7 +131,9 @@ Result<void> MeasureAll(World& world, Watch& watch, const Options& options,
   for (const Task& task : tasks) {
     Result<void> done = MeasureOne(session, *task.probe, task.point);
     if (done) continue;
-    if (!all || done.error().code != Code::kFailedPrecondition) return done;
+    const bool of_point = done.error().code == Code::kFailedPrecondition ||
+                          done.error().code == Code::kInvalidArgument;
+    if (!all || !of_point) return done;
     Complain(done.error().message, kDone);
   }
   watch.Begin("leaving");

@@ -7,6 +7,7 @@
 #include "planner/cli/command.h"
 #include "planner/cli/launcher.h"
 #include "planner/cli/options.h"
+#include "planner/cli/profile_command.h"
 #include "planner/report/probe_report.h"
 
 namespace shardplan {
@@ -18,6 +19,7 @@ struct Options {
   int deadline = 0;
   Format format = Format::kText;
   bool help = false;
+  ProfileOptions profile;
 };
 
 int Probe(const Options& options, const std::vector<std::string>& rest) {
@@ -59,11 +61,31 @@ int Help(const CLI::App& app, const Options& options) {
 }
 }  // namespace
 
+namespace {
+CLI::App* DeclareProfile(CLI::App& app, Options& options) {
+  CLI::App* profile =
+      app.add_subcommand("profile", "measure what the best plans of a SPEC ask of this machine");
+  profile->set_help_flag("-h,--help", "this text");
+  AddSpec(*profile, options.profile.spec);
+  profile
+      ->add_option("-o,--output", options.profile.output,
+                   "records are added to it; what it has is kept")
+      ->type_name("FILE")
+      ->required();
+  AddWhole(*profile, "--processes", options.profile.processes, 1, 1024,
+           "ranks to start on this machine; default 1");
+  profile->add_flag("--share-gpu", options.profile.share_gpu, "all ranks on one GPU");
+  profile->allow_extras();
+  return profile;
+}
+}  // namespace
+
 std::function<int()> DeclareProbe(CLI::App& app) {
   const auto options = std::make_shared<Options>();
   app.set_help_flag();
   app.add_flag("-h,--help", options->help, "this text; with NAME, the options of that probe");
-  app.add_option("NAME", options->probe, "collectives, gemm, ...; its options follow")
+  app.add_option("NAME", options->probe,
+                 "collectives, gemm, ... (shardplan-probe --help lists them), its options follow")
       ->type_name("");
   AddWhole(app, "--processes", options->launch.processes, 1, 1024,
            "ranks to start on this machine; default 1");
@@ -73,7 +95,12 @@ std::function<int()> DeclareProbe(CLI::App& app) {
            "seconds after which all ranks are ended; default: none");
   AddFormat(app, options->format);
   app.allow_extras();
-  return [options, &app] {
+  CLI::App* profile = DeclareProfile(app, *options);
+  return [options, &app, profile] {
+    if (profile->parsed()) {
+      options->profile.rest = profile->remaining();
+      return Profile(options->profile);
+    }
     if (options->help) return Help(app, *options);
     if (options->probe.empty())
       return Complain("probe: NAME is missing; shardplan probe --help shows how", kUsage);
