@@ -76,7 +76,11 @@ Result<std::unique_ptr<Monitor>> Monitor::Start(World* world, const Limits& limi
   std::unique_ptr<Monitor> monitor(new Monitor(world, limits, watch));
   struct sigaction action {};
   action.sa_handler = OnSignal;
-  for (const int signal : {SIGINT, SIGTERM, SIGHUP}) sigaction(signal, &action, nullptr);
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP}) {
+    struct sigaction before {};
+    sigaction(signal, nullptr, &before);
+    if (before.sa_handler != SIG_IGN) sigaction(signal, &action, nullptr);  // nohup means it
+  }
   if (world->size() > 1) {
     // Its own connection, which the main thread's waiting does not block; no watch, since it must
     // still tell the others after a cancellation.

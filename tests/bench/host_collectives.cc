@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
@@ -159,6 +160,8 @@ void Compare(const Topology& topology, const Machine& machine, const std::vector
 }  // namespace
 
 int main(int argc, char** argv) {
+  // A signal ends the ranks, which this program then sees; it stays to take down the network.
+  for (const int signal : {SIGINT, SIGTERM}) std::signal(signal, [](int) {});
   const fs::path folder = argc > 1 ? fs::path(argv[1]) : fs::temp_directory_path();
   std::printf("topology,op,bytes,measured,predicted,error\n");
   std::vector<double> errors;

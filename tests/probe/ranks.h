@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <csignal>
 #include <thread>
 
 #include "tests/probe/run.h"
@@ -86,6 +87,7 @@ class Ranks {
       pids_.push_back(child);
       return;
     }
+    std::signal(SIGINT, SIG_DFL);  // which a shell's background jobs ignore
     const auto set = [](const char* name, int value) {
       setenv(name, std::to_string(value).c_str(), 1);
     };
