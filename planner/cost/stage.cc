@@ -234,7 +234,13 @@ void StageBuilder::Instants(StageLoad& load) const {
     return Min(stage_gathered, units);
   };
   const double reduce_factor = (c.gather_bytes + c.wire_gradient_bytes) / c.gather_bytes;
-  const Bytes whole_gradients = keeps ? Bytes{c.wire_gradient_bytes * parameters} : Bytes{};
+  const Bytes whole_gradients =
+      keeps && !applied ? Bytes{c.wire_gradient_bytes * parameters} : Bytes{};
+  // Of `alive` gradients those that policies which shard them have not reduced yet. Earlier micro
+  // batches left all shards, but for FSDP's under a pipeline, which come at the end.
+  const auto unreduced = [&](double alive, double waiting) {
+    return keeps ? alive : accumulated > 0 ? 0 : waiting;
+  };
 
   const auto add = [&](const Instant& instant) {
     load.instant[static_cast<std::size_t>(load.instants++)] = instant;
@@ -245,10 +251,10 @@ void StageBuilder::Instants(StageLoad& load) const {
          .workspace = {},
          .logits = layers_.logits_forward,
          .gradients = accumulated,
+         .unreduced = unreduced(accumulated, 0),
          .gathered = gathered(root + unit),
-         .reducing = whole_gradients,
-         .autocast_copies = true,
-         .updated = 0});
+         .reducing = whole_gradients * accumulated,
+         .autocast_copies = true});
     const Bytes head_gradient =
         c.head_gradient_at_loss ? Bytes{c.gather_bytes * head_parameters} : Bytes{};
     add({.name = "loss backward",
@@ -256,45 +262,43 @@ void StageBuilder::Instants(StageLoad& load) const {
          .workspace = head_gradient,
          .logits = layers_.logits_backward + layers_.logits_kept,
          .gradients = accumulated,
+         .unreduced = unreduced(accumulated, 0),
          .gathered = gathered(root + unit),
-         .reducing = whole_gradients,
-         .autocast_copies = !full,
-         .updated = 0});
+         .reducing = whole_gradients * accumulated,
+         .autocast_copies = !full});
   }
   const Bytes logits_kept = last ? layers_.logits_kept : Bytes{};
+  const double of_head = std::max(accumulated, head_share);
   add({.name = "last layer backward",
        .activations = held,
        .workspace = workspace,
        .logits = logits_kept,
-       .gradients = std::max(accumulated, head_share),
+       .gradients = of_head,
+       .unreduced = unreduced(of_head, 0),
        .gathered = gathered(root + unit * 2.0),
-       .reducing = Max(whole_gradients, unit * reduce_factor),
-       .autocast_copies = !full,
-       .updated = 0});
+       .reducing = Max(whole_gradients * of_head, unit * reduce_factor),
+       .autocast_copies = !full});
   const Bytes earlier = saved * (in_flight - 1) + root_saved * (in_flight - 1) + shapes;
   // FSDP reduces its root unit, embedding and head, last: the head's gradient waits in 16 bits.
   const double waiting = c.fsdp_style && !applied ? std::min(root_share, all) : 0;
   const Bytes head_waits = c.fsdp_style ? Bytes{c.gather_bytes * head_parameters} : Bytes{};
+  const double of_layers = applied ? all : std::max(accumulated, all - embedding_share);
   add({.name = "first layer backward",
        .activations = earlier + root_saved + whole,
        .workspace = workspace,
        .logits = logits_kept,
-       .gradients = applied ? all : std::max(accumulated, all - embedding_share),
-       .unreduced = waiting - (applied ? 0 : std::min(embedding_share, waiting)),
+       .gradients = of_layers,
+       .unreduced = unreduced(of_layers, std::max(0.0, waiting - embedding_share)),
        .gathered = gathered(root + unit * 2.0),
-       .reducing = Max(whole_gradients, unit * reduce_factor + head_waits),
-       .autocast_copies = false,
-       .updated = 0});
+       .reducing = Max(whole_gradients, unit * reduce_factor + head_waits)});
   add({.name = "gradient reduction",
        .activations = earlier,
        .workspace = {},
        .logits = logits_kept,
        .gradients = all,
-       .unreduced = waiting,
+       .unreduced = unreduced(all, waiting),
        .gathered = {},
-       .reducing = Max(whole_gradients, root * reduce_factor),
-       .autocast_copies = false,
-       .updated = 0});
+       .reducing = Max(whole_gradients, root * reduce_factor)});
   add({.name = "optimizer step",
        .activations = shapes,
        .workspace = {},
@@ -302,7 +306,6 @@ void StageBuilder::Instants(StageLoad& load) const {
        .gradients = all,
        .gathered = {},
        .reducing = {},
-       .autocast_copies = false,
        .updated = at_once});
 }
 

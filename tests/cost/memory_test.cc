@@ -91,12 +91,47 @@ TEST(Memory, CompilersSaveTheInputsOfProducts) {
 TEST(Memory, FsdpReducesItsRootLast) {
   const Model model = TinyLlama();
   const Machine machine = H200(1, 2);
-  const Job job = MakeJob(model, machine, Of(FrameworkId::kFsdp, 2), {});
+  const Training training = Of(FrameworkId::kFsdp, 2);
+  const Job job = MakeJob(model, machine, training, {});
   const Evaluation e = Evaluate(job, Shape(1, RecomputeKind::kFull, 3, 2));
   const double parameters = CountParameters(model).total, states = 12 * parameters / 2;
   const double layers = 4 * (parameters - 2 * kHead) / 2, root = (2 + 4) * 2 * kHead;
   EXPECT_NEAR(At(e.stages[0], "gradient reduction"),
               states + layers + root + BlasWorkspaces(machine.gpu).value, 0.01 * states);
+}
+
+// From the second micro batch on, shards of all gradients exist beside the root's unreduced one.
+TEST(Memory, FsdpKeepsTheShardsOfEarlierMicroBatches) {
+  const Model model = TinyLlama();
+  const Machine machine = H200(1, 2);
+  const Training training = Of(FrameworkId::kFsdp, 4);
+  const Job job = MakeJob(model, machine, training, {});
+  Plan once = Shape(1, RecomputeKind::kFull, 3, 2), twice = once;
+  twice.placement.microbatches = 2;
+  const StageMemory a = Evaluate(job, once).stages[0], b = Evaluate(job, twice).stages[0];
+  const double parameters = CountParameters(model).total, root = 2 * kHead;
+  const auto more = [&](const char* instant) { return At(b, instant) - At(a, instant); };
+  EXPECT_NEAR(more("loss"), 4 * parameters / 2, 1);
+  EXPECT_NEAR(more("gradient reduction"), 4 * root / 2, 1e4);  // the last norm is of the root too
+  EXPECT_EQ(more("optimizer step"), 0);
+}
+
+// Under a pipeline FSDP keeps whole gradients, and no shards, until the step's last micro batch.
+TEST(Memory, FsdpUnderAPipelineReducesAtTheEnd) {
+  const Model model = TinyLlama();
+  const Machine machine = H200(1, 8);
+  const Training training = Of(FrameworkId::kTorchtitan, 8);
+  const Job job = MakeJob(model, machine, training, {});
+  Plan plan = Shape(1, RecomputeKind::kFull, 3, 4);
+  plan.placement.pp = 2;
+  const auto last_stage = [&](int microbatches) {
+    plan.placement.microbatches = microbatches;
+    return Evaluate(job, plan).stages[1];
+  };
+  // At the second loss the first micro batch's gradients are there, whole and in fp32.
+  const StageMemory a = last_stage(1), b = last_stage(2);
+  const double states = b.parts[static_cast<std::size_t>(MemoryPart::kOptimizerStates)].value;
+  EXPECT_NEAR(At(b, "loss") - At(a, "loss"), 4 * 4 * states / 8, 1);
 }
 
 // Gradients that several micro batches add to exist at the loss already.
@@ -221,7 +256,8 @@ TEST(Memory, ContextParallelismBringsAllKeysAndValues) {
 TEST(Memory, SelectiveUnderFsdpIsEverySecondBlock) {
   const Model model = TinyLlama();
   const Machine machine = H200(1, 2);
-  const Job job = MakeJob(model, machine, Of(FrameworkId::kFsdp, 2), {});
+  const Training training = Of(FrameworkId::kFsdp, 2);
+  const Job job = MakeJob(model, machine, training, {});
   Plan layers = Shape(1, RecomputeKind::kLayers, 3, 2);
   layers.sharding.recompute.layers = {static_cast<int>(kLayers) / 2};
   const Evaluation a = Evaluate(job, Shape(1, RecomputeKind::kSelective, 3, 2)),
