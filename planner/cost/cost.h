@@ -245,6 +245,10 @@ struct Evaluation {
   double model_flops_per_gpu = 0, hardware_flops_per_gpu = 0, mfu = 0;
 };
 // REQUIRES: the plan is legal (space/rules.h) and complete (dp, microbatches, schedule set).
+// Weigh leaves the allocator's replay out: the same time and allocated bytes, and no more reserved
+// or unavoidable bytes and no greater chance of running out of memory than Evaluate finds where the
+// plan is not oom.
+Evaluation Weigh(const Job& job, const Plan& plan);
 // The allocator's replay covers the fullest stages, which decide every figure; `every_stage`: all,
 // for their series and contributors.
 Evaluation Evaluate(const Job& job, const Plan& plan, bool every_stage = false);

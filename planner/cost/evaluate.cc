@@ -117,6 +117,66 @@ void Judge(const Job& job, double spread, Evaluation& e) {
     e.limit = "memory";
   }
 }
+
+// A plan on its way to an evaluation.
+class Weighed {
+ public:
+  Weighed(const Job& job, const Plan& plan)
+      : job_(job),
+        layers_(CostLayers(job, plan.sharding)),
+        stage_(CostStage(job, layers_, plan.sharding, plan.placement, /*every_stage=*/true)) {
+    e_.plan = plan;
+    e_.step = CostStep(job, stage_, plan.policy);
+    PlayPipeline(stage_, plan.policy, e_.step);
+    outside_ = e_.step.device - e_.step.allocated;
+    const StatePerPolicy state(job, stage_, plan.policy);
+    for (const StageLoad& load : stage_.loads) e_.stages.push_back(MemoryOf(job, state, load));
+    e_.capacity = job.machine->gpu.memory;
+    e_.peak_allocated = e_.peak_reserved = Peak().allocated;
+  }
+
+  void Replay(bool every_stage) {
+    for (std::size_t i : Fullest(e_.stages)) {
+      ReplayOne(i);
+      const StageMemory& memory = e_.stages[i];
+      e_.peak_reserved = Max(e_.peak_reserved, memory.reserved);
+      const Bytes certain = memory.allocated + (memory.pinned - memory.allocated) * kCertain;
+      e_.step.unavoidable = Max(e_.step.unavoidable, certain + outside_);
+    }
+    for (std::size_t i = 0; every_stage && i < e_.stages.size(); ++i)
+      if (e_.stages[i].series.empty()) ReplayOne(i);
+  }
+
+  Evaluation Judged() {
+    e_.step.device = e_.peak_device = e_.peak_reserved + outside_;
+    const StageMemory& peak = Peak();
+    e_.peak_rank = peak.stage * std::max(1, job_.machine->Gpus() / e_.plan.placement.pp);
+    const double spread = MemorySpread(peak.parts, job_.conventions.doubt);
+    e_.memory_interval = Interval(e_.peak_allocated, spread);
+    e_.time_interval = Interval(
+        e_.step.Time(), TimeSpread(e_.step.time, *job_.machine, job_.conventions.time_deviation));
+    Throughput(job_, stage_, e_);
+    Judge(job_, spread, e_);
+    return std::move(e_);
+  }
+
+ private:
+  const StageMemory& Peak() const {
+    return *std::max_element(
+        e_.stages.begin(), e_.stages.end(),
+        [](const StageMemory& a, const StageMemory& b) { return a.allocated < b.allocated; });
+  }
+  void ReplayOne(std::size_t i) {
+    AddReplay(job_.conventions, ReplayStage(job_, layers_, stage_, stage_.loads[i], e_.plan),
+              e_.stages[i]);
+  }
+
+  const Job& job_;
+  const LayersCost layers_;
+  const StageCost stage_;
+  Bytes outside_;  // the allocator
+  Evaluation e_;
+};
 }  // namespace
 
 Job MakeJob(const Model& model, const Machine& machine, const Training& training,
@@ -131,43 +191,11 @@ Job MakeJob(const Model& model, const Machine& machine, const Training& training
   return job;
 }
 
+Evaluation Weigh(const Job& job, const Plan& plan) { return Weighed(job, plan).Judged(); }
+
 Evaluation Evaluate(const Job& job, const Plan& plan, bool every_stage) {
-  const LayersCost layers = CostLayers(job, plan.sharding);
-  const StageCost stage =
-      CostStage(job, layers, plan.sharding, plan.placement, /*every_stage=*/true);
-  Evaluation e;
-  e.plan = plan;
-  e.step = CostStep(job, stage, plan.policy);
-  PlayPipeline(stage, plan.policy, e.step);
-  const StatePerPolicy state(job, stage, plan.policy);
-  for (const StageLoad& load : stage.loads) e.stages.push_back(MemoryOf(job, state, load));
-  StageMemory& peak = *std::max_element(
-      e.stages.begin(), e.stages.end(),
-      [](const StageMemory& a, const StageMemory& b) { return a.allocated < b.allocated; });
-  e.capacity = job.machine->gpu.memory;
-  e.peak_allocated = peak.allocated;
-  const Bytes outside = e.step.device - e.step.allocated;
-  const auto replay = [&](std::size_t i) {
-    AddReplay(job.conventions, ReplayStage(job, layers, stage, stage.loads[i], plan), e.stages[i]);
-  };
-  for (std::size_t i : Fullest(e.stages)) {
-    replay(i);
-    const StageMemory& memory = e.stages[i];
-    e.peak_reserved = Max(e.peak_reserved, memory.reserved);
-    const Bytes certain = memory.allocated + (memory.pinned - memory.allocated) * kCertain;
-    e.step.unavoidable = Max(e.step.unavoidable, certain + outside);
-  }
-  e.step.device = e.peak_device = e.peak_reserved + outside;
-  for (std::size_t i = 0; every_stage && i < e.stages.size(); ++i)
-    if (e.stages[i].series.empty()) replay(i);
-  const int ranks_per_stage = std::max(1, job.machine->Gpus() / plan.placement.pp);
-  e.peak_rank = peak.stage * ranks_per_stage;
-  const double spread = MemorySpread(peak.parts, job.conventions.doubt);
-  e.memory_interval = Interval(e.peak_allocated, spread);
-  e.time_interval = Interval(e.step.Time(),
-                             TimeSpread(e.step.time, *job.machine, job.conventions.time_deviation));
-  Throughput(job, stage, e);
-  Judge(job, spread, e);
-  return e;
+  Weighed weighed(job, plan);
+  weighed.Replay(every_stage);
+  return weighed.Judged();
 }
 }  // namespace shardplan

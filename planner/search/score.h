@@ -56,4 +56,14 @@ inline Score ScoreOf(Objective objective, const Evaluation& evaluation) {
   return ScoreOf(objective, GpusOf(evaluation.plan.sharding, evaluation.plan.placement),
                  ExpectedTime(evaluation), evaluation.peak_allocated);
 }
+
+// Two sums of the same terms in another order: what rounding can lose must not make a bound exceed
+// the truth.
+inline constexpr double kRounding = 1 - 1e-9;
+
+// Of a plan that was weighed: no more than the score of its evaluation.
+inline Score LeastScoreOf(Objective objective, const Evaluation& weighed) {
+  return ScoreOf(objective, GpusOf(weighed.plan.sharding, weighed.plan.placement),
+                 ExpectedTime(weighed) * kRounding, weighed.peak_allocated * kRounding);
+}
 }  // namespace shardplan

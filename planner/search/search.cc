@@ -14,8 +14,8 @@ namespace shardplan {
 namespace {
 
 constexpr std::size_t kNearest = 5;
-// Plans evaluated at once. A round evaluates at most this many in vain, whatever the threads.
-constexpr std::size_t kRound = 16;
+// Plans weighed, and replayed, at once: at most so many in vain, whatever the threads.
+constexpr std::size_t kRound = 16, kContest = 4;
 constexpr double kTie = 1.001;
 
 struct Entry {
@@ -35,8 +35,8 @@ class Ranking {
       : job_(job), objective_(objective), keep_(keep) {}
 
   void Add(Evaluation evaluation) {
-    const Shortfall shortfall = ShortfallOf(job_, evaluation.step);
     if (evaluation.verdict == Verdict::kOom) {
+      const Shortfall shortfall = ShortfallOf(job_, evaluation.step);
       ++(shortfall.of == "host" ? short_of_host_ : short_of_memory_);
       const Score score{
           {shortfall.missing.value, evaluation.step.Time().value, evaluation.peak_allocated.value}};
@@ -47,6 +47,8 @@ class Ranking {
     }
   }
 
+  // How many plans more will be ranked whatever their score.
+  std::size_t Places() const { return keep_ - best_.size(); }
   // No plan beyond this score would be ranked.
   Score Limit() const { return best_.size() < keep_ ? kWorst : best_.back().score; }
   bool Empty() const { return best_.empty(); }
@@ -70,8 +72,13 @@ class Ranking {
 
   std::vector<Nearest> TakeNearest() {
     std::vector<Nearest> nearest;
-    for (Entry& entry : misses_)
-      nearest.push_back({std::move(entry.evaluation), Bytes{entry.score.value[0]}});
+    for (const Entry& entry : misses_) {
+      Evaluation evaluation = Evaluate(job_, entry.evaluation.plan);
+      const Bytes missing = ShortfallOf(job_, evaluation.step).missing;
+      nearest.push_back({std::move(evaluation), missing});
+    }
+    std::stable_sort(nearest.begin(), nearest.end(),
+                     [](const Nearest& a, const Nearest& b) { return a.missing < b.missing; });
     return nearest;
   }
 
@@ -95,29 +102,78 @@ class Ranking {
   double short_of_memory_ = 0, short_of_host_ = 0;
 };
 
-// Evaluates [begin, end) of `candidates` and ranks them in their order.
-void EvaluateRange(const Job& job, const std::vector<Candidate>& candidates, std::size_t begin,
-                   std::size_t end, int threads, Ranking& ranking) {
-  std::vector<Evaluation> evaluations(end - begin);
-  ParallelFor(threads, begin, end, [&](int, std::size_t i) {
-    evaluations[i - begin] = Evaluate(job, candidates[i].plan);
-  });
-  for (Evaluation& evaluation : evaluations) ranking.Add(std::move(evaluation));
-}
+// Brings the candidates of one pass into the ranking, best first. A candidate is weighed when its
+// bound comes up, and goes through the allocator's replay only when its weight does: that is a
+// bound too, since a replay adds nothing but memory.
+class Contest {
+ public:
+  Contest(const Job& job, const SearchOptions& options, int threads, Ranking& ranking)
+      : job_(job), options_(options), threads_(threads), ranking_(ranking) {}
 
-// Evaluates candidates in the order of their bounds. True: no later bound can be ranked.
-bool Refine(const Job& job, const std::vector<Candidate>& candidates, const SearchOptions& options,
-            int threads, Ranking& ranking) {
-  for (std::size_t begin = 0; begin < candidates.size();) {
-    if (ranking.Limit() < candidates[begin].score) return true;
-    // After a cancel, what is found is ranked, but it is not followed to the end.
-    if (begin > 0 && options.cancel != nullptr && options.cancel->load()) return true;
-    const std::size_t end = std::min(candidates.size(), begin + kRound);
-    EvaluateRange(job, candidates, begin, end, threads, ranking);
-    begin = end;
+  // True: no plan that comes after `candidates` can be ranked. `all`: there is none.
+  bool Run(const std::vector<Candidate>& candidates, bool all) {
+    std::size_t next = 0;
+    const Score last = all ? kWorst : candidates.back().score;
+    while (true) {
+      // No plan that is still to be weighed comes before this.
+      const Score bound = next < candidates.size() ? candidates[next].score : last;
+      const bool waits = weighed_.empty() || !(weighed_.front().score < bound);
+      if (ranking_.Limit() < (waits ? bound : weighed_.front().score)) return true;
+      // After a cancel, what is found is ranked, but it is not followed to the end.
+      if (options_.cancel != nullptr && options_.cancel->load() && !ranking_.Empty()) return true;
+      if (!waits) {
+        Replay(bound);
+      } else if (next < candidates.size()) {
+        const std::size_t end = std::min(candidates.size(), next + kRound);
+        const auto begin = candidates.begin();
+        Weigh({begin + std::ptrdiff_t(next), begin + std::ptrdiff_t(end)});
+        next = end;
+      } else {
+        return all;
+      }
+    }
   }
-  return false;
-}
+
+  // What is out of memory already is ranked as such.
+  void Weigh(const std::vector<Candidate>& candidates) {
+    std::vector<Evaluation> evaluations(candidates.size());
+    ParallelFor(threads_, 0, candidates.size(), [&](int, std::size_t i) {
+      evaluations[i] = shardplan::Weigh(job_, candidates[i].plan);
+    });
+    for (Evaluation& evaluation : evaluations) {
+      if (evaluation.verdict == Verdict::kOom) {
+        ranking_.Add(std::move(evaluation));
+        continue;
+      }
+      weighed_.push_back({LeastScoreOf(options_.objective, evaluation), evaluation.plan});
+      std::push_heap(weighed_.begin(), weighed_.end(), IsAfter);
+    }
+  }
+
+ private:
+  static bool IsAfter(const Candidate& a, const Candidate& b) { return IsBefore(b, a); }
+
+  // Of those before `bound`: as many as have a place anyway, or a few.
+  void Replay(const Score& bound) {
+    const std::size_t most = std::clamp(ranking_.Places(), kContest, kRound);
+    std::vector<Plan> plans;
+    while (plans.size() < most && !weighed_.empty() && weighed_.front().score < bound) {
+      std::pop_heap(weighed_.begin(), weighed_.end(), IsAfter);
+      plans.push_back(std::move(weighed_.back().plan));
+      weighed_.pop_back();
+    }
+    std::vector<Evaluation> evaluations(plans.size());
+    ParallelFor(threads_, 0, plans.size(),
+                [&](int, std::size_t i) { evaluations[i] = Evaluate(job_, plans[i]); });
+    for (Evaluation& evaluation : evaluations) ranking_.Add(std::move(evaluation));
+  }
+
+  const Job& job_;
+  const SearchOptions& options_;
+  const int threads_;
+  Ranking& ranking_;
+  std::vector<Candidate> weighed_;  // a heap, the best in front
+};
 }  // namespace
 
 SearchResult Search(const Job& job, const Space& space, const SearchOptions& options) {
@@ -130,6 +186,7 @@ SearchResult Search(const Job& job, const Space& space, const SearchOptions& opt
   Window window;
   Tally tally;
   std::vector<Candidate> misses;
+  Contest contest(job, options, result.threads, ranking);
   // A pass holds a fixed number of plans. When all of them are evaluated and later ones may still
   // be ranked, a larger pass fetches those that follow; it is pruned by the plans already ranked.
   std::size_t capacity = std::max<std::size_t>(32, 2 * keep);
@@ -142,14 +199,14 @@ SearchResult Search(const Job& job, const Space& space, const SearchOptions& opt
     }
     const bool all = !best.Full();
     const std::vector<Candidate> candidates = best.TakeSorted();
-    if (Refine(job, candidates, options, result.threads, ranking) || all) break;
+    if (contest.Run(candidates, all)) break;
     window = {candidates.back(), ranking.Limit()};
   }
   // Plans that fit by Bound and not by Evaluate change sides.
   tally.fitting -= ranking.ShortOfMemory() + ranking.ShortOfHost();
   tally.short_of_memory += ranking.ShortOfMemory();
   tally.short_of_host += ranking.ShortOfHost();
-  if (ranking.Empty()) EvaluateRange(job, misses, 0, misses.size(), result.threads, ranking);
+  if (ranking.Empty()) contest.Weigh(misses);
 
   result.complete = options.cancel == nullptr || !options.cancel->load();
   result.covered = space.Covered();

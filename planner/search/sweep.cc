@@ -13,10 +13,6 @@
 namespace shardplan {
 namespace {
 
-// Bound and Evaluate add the same terms in different orders. What the sums can lose to rounding
-// must not make a bound exceed the truth.
-constexpr double kRounding = 1 - 1e-9;
-
 // Shardings of the first round; each later one adds a quarter to what was covered. That keeps the
 // waiting at their ends short and the limit that prunes them fresh.
 constexpr std::size_t kFirstRound = 8;

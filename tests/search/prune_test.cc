@@ -32,13 +32,14 @@ TEST_P(PruningOfRandomProblems, LeastTimesAreNeverAboveTheStep) {
   }
 }
 
-// The search rejects what Bound says is short of memory; Evaluate must call the same plans oom.
+// The search rejects what Bound says is short of memory; so must Evaluate, which finds no less
+// than Weigh.
 TEST_P(PruningOfRandomProblems, WhatIsShortIsOutOfMemory) {
   const auto problem = RandomProblem(GetParam());
   std::uint64_t visited = 0;
   testing::ForEachPlan(*problem->space, [&](const Plan& plan) {
     if (visited++ % 7 != 0) return;
-    const Evaluation evaluation = Evaluate(problem->job, plan);
+    const Evaluation evaluation = Weigh(problem->job, plan);
     const bool is_short = ShortfallOf(problem->job, evaluation.step).missing.value > 0;
     ASSERT_EQ(is_short, evaluation.verdict == Verdict::kOom) << Key(plan);
     const StepCost bound = Bound(problem->job, plan);
