@@ -73,6 +73,20 @@ const char* Name(TimePart part);
 inline constexpr int kTimeParts = static_cast<int>(TimePart::kCount);
 using TimeParts = std::array<Seconds, kTimeParts>;
 
+// Groups of ranks with a communicator of their own, by what they share.
+enum class CommGroup : std::uint8_t { kTensor, kContext, kExpert, kData, kPipeline, kCount };
+const char* Name(CommGroup group);
+inline constexpr int kCommGroups = static_cast<int>(CommGroup::kCount);
+// Device memory that one rank gives to each.
+struct CommunicatorBytes : std::array<Bytes, kCommGroups> {
+  Bytes& Of(CommGroup group) { return (*this)[static_cast<std::size_t>(group)]; }
+  Bytes Sum() const {
+    Bytes sum;
+    for (const Bytes bytes : *this) sum += bytes;
+    return sum;
+  }
+};
+
 // One block under a sharding: one micro batch on one rank.
 struct BlockCost {
   Seconds forward, backward, recompute;  // on the GPU, launch-bound waiting left out
@@ -97,10 +111,10 @@ struct LayersCost {
   BlockCost embedding, head;
   std::vector<BlockCost> mtp;  // as Model::mtp
   Bytes logits_forward, logits_backward, logits_kept;
-  Bytes boundary;       // activation sent between stages, per rank
-  double tokens = 0;    // of one micro batch on one rank (after cp)
-  Bytes nccl;           // device memory of the groups that the sharding decides
-  Communicator tensor;  // the tensor-parallel group, for transfers split over it
+  Bytes boundary;          // activation sent between stages, per rank
+  double tokens = 0;       // of one micro batch on one rank (after cp)
+  CommunicatorBytes nccl;  // of the groups that the sharding decides
+  Communicator tensor;     // the tensor-parallel group, for transfers split over it
 };
 
 // A moment at which memory may peak. Linear in what a policy changes.
@@ -153,6 +167,8 @@ struct StageLoad {
   UnitTimes everywhere, within_node;  // ZeRO-3's, sharded over all data ranks or one node's
   int instants = 0;
   std::array<Instant, kMaxInstants> instant;
+  Instant evaluation;       // outside the step: a forward pass alone
+  double largest_unit = 0;  // parameters of the largest block, or of embedding and head
 };
 
 // Traffic of the fullest stage's gradients and parameters over the ranks that share them, once a
@@ -177,7 +193,7 @@ struct StageCost {
   Seconds last_backward;     // of the fullest stage, one micro batch: what hides a reduction
   Seconds p2p, p2p_slowest;  // one transfer between stages, and between the farthest neighbours
   DataTimes everywhere, within_node;  // sharded over all data ranks, resp. over those of one node
-  Bytes nccl;                         // device memory of the communicators
+  CommunicatorBytes nccl;
 };
 
 struct StepCost {
@@ -185,9 +201,11 @@ struct StepCost {
   Bytes allocated;  // the most over stages and instants
   // With the context and NCCL; in Evaluate also with what the allocator holds on top.
   Bytes device;
-  Bytes unavoidable;  // what decides oom: device less the segments that pressure gives back
-  Bytes host;         // per node
-  Bytes nvme;         // per node
+  // What decides oom: device less the segments that pressure gives back; in Evaluate the most that
+  // any moment of the job needs, like `host`.
+  Bytes unavoidable;
+  Bytes host;  // per node
+  Bytes nvme;  // per node
   int peak_load = 0, peak_instant = 0;
   Seconds Time() const;
 };
@@ -219,6 +237,7 @@ struct StageMemory {
     Bytes allocated;
   };
   std::vector<Alive> instants;  // in the order of the step
+  std::vector<Alive> peaks;     // outside it, as Evaluation::peaks
   // From the allocator's replay, where the stage was replayed (cost/replay.h).
   Bytes reserved, pinned;
   std::vector<Contributor> at_peak;  // the largest first
@@ -227,6 +246,15 @@ struct StageMemory {
     Bytes allocated, reserved;  // the most since the point before
   };
   std::vector<Point> series;  // in the order of the step
+};
+
+// A moment outside the steady step at which a job may run out of memory.
+struct Peak {
+  const char* name = "";  // "loading", "first optimizer step", "longest sample", ...
+  int stage = 0;          // the fullest then
+  Bytes allocated;        // of a GPU of that stage
+  Bytes host;             // per node
+  std::string why;        // what decides it
 };
 
 // What is shown of a plan: in plan, check, explain and the server, to the bit.
@@ -239,8 +267,12 @@ struct Evaluation {
   double p_oom = 0;
   int peak_rank = 0;
   std::vector<StageMemory> stages;
+  Bytes context;            // outside the allocator: CUDA's context, modules, libraries
+  CommunicatorBytes nccl;   // and communicators
+  std::vector<Peak> peaks;  // in the order of a run
   Verdict verdict = Verdict::kFits;
-  std::string limit;  // why oom or tight: "memory", "host", "nvme"
+  std::string limit;     // why oom or tight: "memory", "host", "nvme"
+  std::string limit_at;  // where a peak outside the step decides that: its name
   double tokens_per_second_per_gpu = 0, samples_per_second = 0;
   double model_flops_per_gpu = 0, hardware_flops_per_gpu = 0, mfu = 0;
 };

@@ -8,6 +8,7 @@
 
 #include "planner/cost/cost.h"
 #include "planner/cost/kernel_time.h"
+#include "planner/cost/peaks.h"
 #include "planner/cost/pipeline.h"
 #include "planner/cost/replay.h"
 #include "planner/cost/step_parts.h"
@@ -98,23 +99,33 @@ void Throughput(const Job& job, const StageCost& stage, Evaluation& e) {
   e.mfu = e.model_flops_per_gpu / PeakOf(job.machine->gpu, number).value;
 }
 
+// Which moment of the job needs most decides whether it fits.
 void Judge(const Job& job, double spread, Evaluation& e) {
-  const auto limits = LimitsOf(job, e.step);
-  const Bytes of_gpu = limits[0].available;
+  const Bytes of_gpu = job.machine->gpu.memory - job.memory_reserve;
   // Half of the fragmentation is taken as certain, give or take that half.
   const Bytes outside = e.peak_device - e.peak_reserved;
   const double half = std::max(0.0, (e.step.unavoidable - outside) / e.peak_allocated - 1);
   e.p_oom = ChanceAbove(e.step.unavoidable, std::hypot(spread, half), of_gpu);
-  for (const MemoryLimit& limit : limits) {
+  std::string memory_at, host_at;
+  for (const Peak& peak : e.peaks) {
+    const Bytes needed = peak.allocated + outside;
+    e.p_oom = std::max(e.p_oom, ChanceAbove(needed, spread, of_gpu));
+    if (needed > e.step.unavoidable) e.step.unavoidable = needed, memory_at = peak.name;
+    if (peak.host > e.step.host) e.step.host = peak.host, host_at = peak.name;
+  }
+  for (const MemoryLimit& limit : LimitsOf(job, e.step)) {
     if (limit.needed <= limit.available) continue;
     e.verdict = Verdict::kOom;
     e.limit = limit.of;
+    e.limit_at = e.limit == "host" ? host_at : e.limit == "memory" ? memory_at : "";
     return;
   }
   const double upper = e.memory_interval[1] / Max(e.peak_allocated, Bytes{1});
-  if (Max(e.peak_device, e.step.unavoidable * upper) > of_gpu) {
+  const Bytes at_most = e.step.unavoidable * upper;
+  if (Max(e.peak_device, at_most) > of_gpu) {
     e.verdict = Verdict::kTight;
     e.limit = "memory";
+    if (e.peak_device <= of_gpu) e.limit_at = memory_at;
   }
 }
 
@@ -131,6 +142,9 @@ class Weighed {
     outside_ = e_.step.device - e_.step.allocated;
     const StatePerPolicy state(job, stage_, plan.policy);
     for (const StageLoad& load : stage_.loads) e_.stages.push_back(MemoryOf(job, state, load));
+    e_.peaks = PeaksOutside(job, stage_, plan, e_.step, e_.stages);
+    e_.context = {job.conventions.context_bytes};
+    e_.nccl = stage_.nccl;
     e_.capacity = job.machine->gpu.memory;
     e_.peak_allocated = e_.peak_reserved = Peak().allocated;
   }

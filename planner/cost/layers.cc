@@ -21,10 +21,12 @@ class Walk : public Cutting {
 
   const Communicator& tensor() const { return tensor_; }
   // Of the groups that the sharding alone decides.
-  Bytes CommunicatorMemory() const {
-    Bytes bytes = tensor_.Memory(false);
-    if (sharding_.ep > 1) bytes += expert_.Memory(true);
-    if (sharding_.cp > 1) bytes += context_.Memory(sharding_.cp_kind == CpKind::kUlysses);
+  CommunicatorBytes CommunicatorMemory() const {
+    CommunicatorBytes bytes;
+    bytes.Of(CommGroup::kTensor) = tensor_.Memory(false);
+    if (sharding_.ep > 1) bytes.Of(CommGroup::kExpert) = expert_.Memory(true);
+    if (sharding_.cp > 1)
+      bytes.Of(CommGroup::kContext) = context_.Memory(sharding_.cp_kind == CpKind::kUlysses);
     return bytes;
   }
 

@@ -63,6 +63,24 @@ const char* Name(TimePart part) {
   return "";
 }
 
+const char* Name(CommGroup group) {
+  switch (group) {
+    case CommGroup::kTensor:
+      return "tensor";
+    case CommGroup::kContext:
+      return "context";
+    case CommGroup::kExpert:
+      return "expert";
+    case CommGroup::kData:
+      return "data";
+    case CommGroup::kPipeline:
+      return "pipeline";
+    case CommGroup::kCount:
+      break;
+  }
+  return "";
+}
+
 const char* Name(Verdict verdict) {
   switch (verdict) {
     case Verdict::kFits:

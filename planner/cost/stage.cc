@@ -67,6 +67,9 @@ class StageBuilder {
       : job_(job),
         model_(*job.model),
         layers_(layers),
+        evaluated_(job.training->eval_batch_size > 0
+                       ? double(job.training->eval_batch_size) / sharding.micro_batch_size
+                       : 1),
         recompute_(Meant(job, sharding.recompute)),
         placement_(placement),
         counts_(CountLayers(job, placement)) {}
@@ -157,6 +160,7 @@ class StageBuilder {
   const Job& job_;
   const Model& model_;
   const LayersCost& layers_;
+  const double evaluated_;  // sequences of an evaluation, in micro batches
   const Recompute recompute_;
   const Placement& placement_;
   const LayerCounts counts_;
@@ -170,7 +174,7 @@ void StageBuilder::Instants(StageLoad& load) const {
   const double again = RecomputedShare(recompute_, model_, stage, layer_count);
   const bool recomputes = full || again > 0;
 
-  Bytes saved, workspace, whole, unit, shapes;
+  Bytes saved, workspace, whole, unit, shapes, largest_layer;
   double largest = std::max(first ? layers_.embedding.largest_weight : 0,
                             last ? layers_.head.largest_weight : 0);
   for (std::size_t b = 0; b < layers_.blocks.size(); ++b) {
@@ -185,6 +189,7 @@ void StageBuilder::Instants(StageLoad& load) const {
       workspace = Max(workspace, layers_.recomputed[b].workspace);
     }
     whole = Max(whole, recomputes && again == 0 ? block.saved : block.saved_whole);
+    largest_layer = Max(largest_layer, block.saved_whole);
     unit = Max(unit, Unit(block));
     if (c.dummy_weight_gradients) shapes = Max(shapes, Bytes{2 * block.dense_weights});
   }
@@ -307,6 +312,15 @@ void StageBuilder::Instants(StageLoad& load) const {
        .gathered = {},
        .reducing = {},
        .updated = at_once});
+  // One layer's tensors at a time, and the loss's.
+  load.evaluation = {.name = "evaluation",
+                     .activations = {},
+                     .workspace = Max(largest_layer, at_loss) * evaluated_,
+                     .logits = last ? layers_.logits_forward * evaluated_ : Bytes{},
+                     .gathered = gathered(root + unit * 2.0),
+                     .reducing = {},
+                     .autocast_copies = true};
+  load.largest_unit = Max(root, unit).value / c.gather_bytes;
 }
 
 // `replicas` reduces the shards of `inside` between groups; a group of one: there are none.
@@ -405,6 +419,8 @@ StageCost CostStage(const Job& job, const LayersCost& layers, const Sharding& sh
     cost.last_backward = Max(cost.last_backward, load.pass.Under({}) * (1 - load.forward_share));
     cost.loads.push_back(load);
   }
+  cost.nccl = layers.nccl;
+  cost.nccl.Of(CommGroup::kData) = data.Memory(false);
   cost.everywhere = TimesOver(job, cost, data, Communicator(), expert_data);
   if (node < cost.data_ranks) {
     cost.within_node = TimesOver(job, cost, inside, replicas, expert_data);
@@ -424,9 +440,8 @@ StageCost CostStage(const Job& job, const LayersCost& layers, const Sharding& sh
       gather += layers.tensor.Time(Collective::kAllGather, layers.boundary * double(sharding.tp));
     cost.p2p += gather;
     cost.p2p_slowest += gather;
-    cost.nccl += neighbours.PipelineMemory();
+    cost.nccl.Of(CommGroup::kPipeline) = neighbours.PipelineMemory();
   }
-  cost.nccl += layers.nccl + data.Memory(false);
   return cost;
 }
 }  // namespace shardplan

@@ -275,7 +275,7 @@ StepCost CostStep(const Job& job, const StageCost& stage, const Policy& policy) 
     const Seconds link = moved * (2.0 * m / in_flight) / job.machine->host.gpu_link;
     At(cost.time, TimePart::kOffload) += Max(link * 0.1, link - longest * 0.8);
   }
-  const Bytes outside = Bytes{c.context_bytes} + stage.nccl;
+  const Bytes outside = Bytes{c.context_bytes} + stage.nccl.Sum();
   // What the allocator adds only its replay tells: here, nothing.
   cost.device = cost.unavoidable = cost.allocated + outside;
   return cost;

@@ -33,6 +33,9 @@ class LoadState {
             (instant.updated > 0 ? temporaries_ * instant.updated
                                  : stage_gathered_ + backward_buffers_)};
   }
+  // What stands from the start: the weights. And between steps: with buffers and optimizer states.
+  Bytes Weights() const { return {parameters_}; }
+  Bytes Standing() const { return {standing_ + (whole_step_ ? gradients_ : 0)}; }
   // The same by cause; the parts add up to Allocated.
   MemoryParts Parts(const Instant& instant) const;
 

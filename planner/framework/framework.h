@@ -22,6 +22,14 @@ enum class GradientLife : std::uint8_t {
   kFromBackward,  // born in the first backward pass, freed by the optimizer (PyTorch eager)
 };
 
+// Who makes the weights at the start, and where.
+enum class LoadingStyle : std::uint8_t {
+  kOnDevice,   // each rank its own, on the GPU, before the buffers that they move into (Megatron)
+  kOwnShard,   // each rank its own shard, nothing twice (meta device; nanotron)
+  kFirstRank,  // one rank reads the model into host memory and sends it unit by unit (accelerate)
+  kEveryRank,  // each rank reads the whole model into host memory (from_pretrained, plain loops)
+};
+
 // How far the walk through a framework's memory may be off: prior relative standard deviations,
 // from what is left of the rows it was checked on (docs/accuracy.md) and from what a spec cannot
 // tell.
@@ -68,6 +76,9 @@ struct Conventions {
   double blas_workspaces = 1;        // PyTorch's, and as much again where a library brings its own
   bool keeps_stage_outputs = false;  // what a stage sent on stays alive until its backward
   double max_live_parameters = 0;    // DeepSpeed's stage3_max_live_parameters; 0: no limit
+  LoadingStyle loading = LoadingStyle::kEveryRank;
+  bool saves_through_host =
+      false;  // a sharded checkpoint is copied to host memory as a whole first
   double context_bytes = 0.6 * (1u << 30);  // CUDA context, loaded modules, library workspaces
 
   Doubt doubt;

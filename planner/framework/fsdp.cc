@@ -22,6 +22,8 @@ Conventions FsdpConventions(const Training& training, const Model& model) {
   LossBytes(training, c);
   c.vocab_parallel = training.vocab_parallel;
   c.fsdp_style = true;
+  // accelerate's fsdp_cpu_ram_efficient_loading, which is its default.
+  c.loading = LoadingStyle::kFirstRank;
   // What loops over FSDP call selective: a share of the blocks in full (fms-fsdp, torchtune).
   c.selective_every_second_block = true;
   c.gradients_sharded_between_microbatches = true;

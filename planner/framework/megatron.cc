@@ -70,6 +70,10 @@ Conventions MegatronConventions(const Training& training, const Model& model) {
   c.vocab_multiple = 128;
   c.vocab_parallel = true;
   c.selective_modules = 1u << static_cast<int>(Module::kCoreAttention);
+  // _ParamAndGradBuffer makes both buffers, then copies the weights (megatron/core/distributed);
+  // torch_dist checkpoints are written by another process, from host memory.
+  c.loading = LoadingStyle::kOnDevice;
+  c.saves_through_host = true;
   c.context_bytes =
       1.3 * (1u << 30);  // context, cuBLAS and Transformer Engine workspaces, loaded modules
 

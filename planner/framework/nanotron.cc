@@ -16,6 +16,7 @@ Conventions NanotronConventions(const Training& training, const Model&) {
   c.moment_bytes = MomentBytes(training.optimizer, 4);
   c.gradient_life = GradientLife::kWholeStep;
   c.keeps_stage_outputs = true;
+  c.loading = LoadingStyle::kOwnShard;
   c.logit_bytes_forward = c.logit_bytes_backward = 10;
   c.doubt = {.state = 0.01, .activations = 0.025, .buffers = 0.05};
   c.fused_pointwise = true;

@@ -19,6 +19,7 @@ Conventions NativeConventions(const Training& training, const Model&) {
   c.logit_bytes_forward = c.logit_bytes_backward = 2;
   c.gradients_sharded_between_microbatches = true;
   c.vocab_multiple = 1;
+  c.loading = LoadingStyle::kOwnShard;
   c.context_bytes = 0.6 * (1u << 30);
   c.fused_pointwise = true;
   c.layer_floor_seconds = 0.05e-3;

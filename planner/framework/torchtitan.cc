@@ -9,6 +9,7 @@ Conventions TorchtitanConventions(const Training& training, const Model& model) 
   Conventions c = FsdpConventions(training, model);
   c.kernels = training.compile ? kCompiled : kTitan;
   c.selective_per_op = true;
+  c.loading = LoadingStyle::kOwnShard;  // built on the meta device
   c.selective_every_second_block = false;
   c.default_sp = true;
   c.tensor_rate = 0.85;

@@ -57,6 +57,9 @@ enum class Task : std::uint8_t {
 };
 enum class Dtype : std::uint8_t { kFp32, kBf16, kFp16, kFp8, kInt8 };
 enum class MoeDispatcher : std::uint8_t { kAllToAll, kAllGather, kDeepEp };
+// How a checkpoint is written: each rank its shard, the same from pinned host memory behind the
+// next steps, or gathered whole.
+enum class CheckpointStyle : std::uint8_t { kSharded, kAsync, kFull };
 enum class Fp8Recipe : std::uint8_t {
   kDelayed,
   kCurrent,
@@ -71,6 +74,8 @@ struct Training {
   FrameworkId framework = FrameworkId::kMegatron;
   std::string framework_version;       // resolved: never empty
   int seq_length = 0;                  // tokens
+  int max_sample_length = 0;           // tokens of the longest sample; 0: none is longer
+  int eval_batch_size = 0;             // sequences per rank in evaluation; 0: not said
   std::int64_t global_batch_size = 0;  // sequences per optimizer step
   double tokens = 0;                   // of the whole run; 0: not said
   Precision precision = Precision::kBf16Mixed;
@@ -97,5 +102,6 @@ struct Training {
   bool compile = false, cuda_graphs = false;
   bool expandable_segments = false;
   bool vocab_parallel = true;
+  CheckpointStyle checkpoint = CheckpointStyle::kSharded;
 };
 }  // namespace shardplan

@@ -67,8 +67,15 @@ std::string Waterfall(const Evaluation& evaluation, const StageMemory& stage, co
     add(Words(Name(static_cast<MemoryPart>(part))), stage.parts[static_cast<std::size_t>(part)],
         Tone::kPlain);
   add("allocated", evaluation.peak_allocated, Tone::kBold);
-  add("held by the allocator", evaluation.peak_reserved - evaluation.peak_allocated, Tone::kPlain);
-  add("CUDA, libraries, NCCL", evaluation.peak_device - evaluation.peak_reserved, Tone::kPlain);
+  const Bytes held = evaluation.peak_reserved - evaluation.peak_allocated;
+  const Bytes between = std::min(held, Max(stage.pinned - stage.allocated, Bytes{}));
+  add("free between tensors", between, Tone::kPlain);
+  add("cached, given back in need", held - between, Tone::kPlain);
+  add("reserved", evaluation.peak_reserved, Tone::kBold);
+  add("CUDA context, libraries", evaluation.context, Tone::kPlain);
+  for (int i = 0; i < kCommGroups; ++i)
+    add(fmt::format("NCCL, {} group", Name(static_cast<CommGroup>(i))),
+        evaluation.nccl[static_cast<std::size_t>(i)], Tone::kPlain);
   add("device", evaluation.peak_device, Tone::kBold);
   add("free", evaluation.capacity - evaluation.peak_device, Tone::kDim);
   const auto largest = std::max_element(stage.parts.begin(), stage.parts.end());
@@ -81,12 +88,45 @@ std::string Waterfall(const Evaluation& evaluation, const StageMemory& stage, co
          table.Print(look);
 }
 
+// The tensors that take the most at the peak.
+std::string Contributors(const StageMemory& stage, const Look& look) {
+  constexpr std::size_t kShown = 8;
+  Table table({{"op", Table::Align::kLeft}, {"tensors", Table::Align::kLeft}, {"GiB"}});
+  Bytes rest;
+  for (std::size_t i = 0; i < stage.at_peak.size(); ++i) {
+    const Contributor& c = stage.at_peak[i];
+    if (i < kShown)
+      table.Add({c.op, c.what, InGib(c.bytes)});
+    else
+      rest += c.bytes;
+  }
+  if (rest.value > 0)
+    table.Add({fmt::format("{} others", stage.at_peak.size() - kShown), "", InGib(rest)});
+  return "what takes the most then\n" + table.Print(look);
+}
+
 std::string Series(const StageMemory& stage, const Look& look) {
-  Table table({{"instant", Table::Align::kLeft}, {"GiB"}, {"", Table::Align::kLeft}});
+  Table table(
+      {{"instant", Table::Align::kLeft}, {"allocated"}, {"reserved"}, {"", Table::Align::kLeft}});
   for (const StageMemory::Point& point : stage.series)
-    table.Add({point.when, InGib(point.allocated),
+    table.Add({point.when, InGib(point.allocated), InGib(point.reserved),
                Bar(point.allocated / Max(stage.allocated, Bytes{1}), kBar, look)});
-  return fmt::format("stage {} over a step\n", stage.stage) + table.Print(look);
+  return fmt::format("stage {} over a step, GiB\n", stage.stage) + table.Print(look);
+}
+
+// Moments outside the steady step, each on the stage that is fullest then.
+std::string PeaksTable(const Evaluation& evaluation, const Look& look) {
+  Table table({{"", Table::Align::kLeft},
+               {"allocated"},
+               {"device"},
+               {"host a node"},
+               {"", Table::Align::kLeft}});
+  const Bytes outside = evaluation.context + evaluation.nccl.Sum();
+  for (const Peak& peak : evaluation.peaks)
+    table.Add({peak.name, InGib(peak.allocated), InGib(peak.allocated + outside), InGib(peak.host),
+               peak.why},
+              evaluation.limit_at == peak.name ? Tone::kBad : Tone::kPlain);
+  return "outside the step, GiB\n" + table.Print(look);
 }
 
 std::string TimeTable(const Evaluation& evaluation, const Look& look) {
@@ -143,8 +183,10 @@ std::string CheckReport(const Subject& subject, const Evaluation& evaluation,
   text += HintLines(hints, &evaluation, look) + "\n" + StageTable(evaluation, look);
   if (const StageMemory* fullest = FullestStage(evaluation)) {
     text += "\n" + Waterfall(evaluation, *fullest, look);
+    if (!fullest->at_peak.empty()) text += "\n" + Contributors(*fullest, look);
     if (!fullest->series.empty()) text += "\n" + Series(*fullest, look);
   }
+  if (!evaluation.peaks.empty()) text += "\n" + PeaksTable(evaluation, look);
   return text + "\n" + TimeTable(evaluation, look) + "\n" + Throughput(subject, evaluation) +
          BasisLine(*subject.machine);
 }

@@ -7,37 +7,62 @@ namespace {
 
 Json BytesJson(Bytes bytes) { return WholeNumber(bytes.value); }
 
+Json AliveJson(const char* key, const std::vector<StageMemory::Alive>& all) {
+  Json json = Json::array();
+  for (const StageMemory::Alive& alive : all)
+    json.push_back({{key, alive.instant}, {"allocated", BytesJson(alive.allocated)}});
+  return json;
+}
+
 Json StageJson(const StageMemory& stage) {
-  Json parts = Json::object(), instants = Json::array(), series = Json::array();
+  Json parts = Json::object(), series = Json::array(), at_peak = Json::array();
   for (int i = 0; i < kMemoryParts; ++i)
     parts[Name(static_cast<MemoryPart>(i))] = BytesJson(stage.parts[static_cast<std::size_t>(i)]);
-  for (const StageMemory::Alive& alive : stage.instants)
-    instants.push_back({{"instant", alive.instant}, {"allocated", BytesJson(alive.allocated)}});
   for (const StageMemory::Point& point : stage.series)
     series.push_back({{"when", point.when},
                       {"allocated", BytesJson(point.allocated)},
                       {"reserved", BytesJson(point.reserved)}});
-  return {{"stage", stage.stage},
-          {"peak_allocated", BytesJson(stage.allocated)},
-          {"instant", stage.instant},
-          {"parts", parts},
-          {"instants", instants},
-          {"series", series}};
+  for (const Contributor& contributor : stage.at_peak)
+    at_peak.push_back({{"part", Name(contributor.part)},
+                       {"op", contributor.op},
+                       {"what", contributor.what},
+                       {"bytes", BytesJson(contributor.bytes)}});
+  return {{"stage", stage.stage},     {"peak_allocated", BytesJson(stage.allocated)},
+          {"instant", stage.instant}, {"parts", parts},
+          {"at_peak", at_peak},       {"instants", AliveJson("instant", stage.instants)},
+          {"series", series},         {"peaks", AliveJson("name", stage.peaks)}};
+}
+
+Json PeakJson(const Peak& peak, Bytes outside) {
+  return {{"name", peak.name},
+          {"stage", peak.stage},
+          {"allocated", BytesJson(peak.allocated)},
+          {"device", BytesJson(peak.allocated + outside)},
+          {"host_per_node", BytesJson(peak.host)},
+          {"why", peak.why}};
 }
 }  // namespace
 
 Json MemoryJson(const Evaluation& evaluation) {
   Json stages = Json::array();
   for (const StageMemory& stage : evaluation.stages) stages.push_back(StageJson(stage));
+  Json nccl = Json::object(), peaks = Json::array();
+  for (int i = 0; i < kCommGroups; ++i)
+    nccl[Name(static_cast<CommGroup>(i))] = BytesJson(evaluation.nccl[static_cast<std::size_t>(i)]);
+  for (const Peak& peak : evaluation.peaks)
+    peaks.push_back(PeakJson(peak, evaluation.context + evaluation.nccl.Sum()));
   return {{"capacity", BytesJson(evaluation.capacity)},
           {"peak_allocated", BytesJson(evaluation.peak_allocated)},
           {"peak_reserved", BytesJson(evaluation.peak_reserved)},
           {"peak_device", BytesJson(evaluation.peak_device)},
           {"interval",
            {BytesJson(evaluation.memory_interval[0]), BytesJson(evaluation.memory_interval[1])}},
+          {"unavoidable", BytesJson(evaluation.step.unavoidable)},
+          {"outside_allocator", {{"context", BytesJson(evaluation.context)}, {"nccl", nccl}}},
           {"host_per_node", BytesJson(evaluation.step.host)},
           {"nvme_per_node", BytesJson(evaluation.step.nvme)},
           {"peak_rank", evaluation.peak_rank},
+          {"peaks", peaks},
           {"stages", stages}};
 }
 

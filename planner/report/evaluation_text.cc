@@ -16,6 +16,12 @@ double ShareOf(const Evaluation& evaluation, std::initializer_list<TimePart> par
   for (const TimePart part : parts) sum += evaluation.step.time[static_cast<std::size_t>(part)];
   return step.value > 0 ? sum / step : 0;
 }
+// What decides the peak outside the step that decides the verdict.
+std::string WhyText(const Evaluation& evaluation) {
+  for (const Peak& peak : evaluation.peaks)
+    if (evaluation.limit_at == peak.name) return ": " + peak.why;
+  return "";
+}
 }  // namespace
 
 double ExposedShare(const Evaluation& evaluation) {
@@ -49,18 +55,24 @@ std::string AvailableText(const Evaluation& evaluation, Bytes reserve) {
 
 std::string LimitText(const Evaluation& evaluation, Bytes reserve) {
   if (evaluation.verdict == Verdict::kFits || evaluation.verdict == Verdict::kIllegal) return "";
+  const std::string at = evaluation.limit_at.empty() ? "" : " at " + evaluation.limit_at;
   if (evaluation.limit == "host")
-    return fmt::format("the offloaded state takes {} of a node's memory, more than it has",
-                       FormatBytes(evaluation.step.host));
+    return fmt::format("{} takes {} of a node's memory, more than it has{}",
+                       evaluation.limit_at.empty() ? "the offloaded state" : evaluation.limit_at,
+                       FormatBytes(evaluation.step.host), WhyText(evaluation));
   if (evaluation.limit == "nvme")
     return fmt::format("the offloaded state takes {} of a node's NVMe, more than it has",
                        FormatBytes(evaluation.step.nvme));
   const std::string available = AvailableText(evaluation, reserve);
+  if (evaluation.verdict == Verdict::kTight && !at.empty())
+    return fmt::format("{} are needed of {}{}, give or take a few percent{}",
+                       FormatBytes(evaluation.step.unavoidable), available, at,
+                       WhyText(evaluation));
   if (evaluation.verdict == Verdict::kTight)
     return fmt::format("caches of the allocator may take it up to {} of {}; expect to tune",
                        FormatBytes(evaluation.peak_device), available);
-  return fmt::format("at least {} are needed of {}, and no allocator setting changes that",
-                     FormatBytes(evaluation.step.unavoidable), available);
+  return fmt::format("at least {} are needed of {}{}, and no allocator setting changes that{}",
+                     FormatBytes(evaluation.step.unavoidable), available, at, WhyText(evaluation));
 }
 
 std::string HintLines(const std::vector<Hint>& hints, const Evaluation* instead_of,

@@ -25,6 +25,7 @@ SHARDPLAN_SAME_ENUM(AttentionImpl::kEager, v1::ATTENTION_EAGER);
 SHARDPLAN_SAME_ENUM(LossImpl::kChunked, v1::LOSS_CHUNKED);
 SHARDPLAN_SAME_ENUM(Task::kDistill, v1::TASK_DISTILL);
 SHARDPLAN_SAME_ENUM(MoeDispatcher::kDeepEp, v1::MOE_DISPATCHER_DEEPEP);
+SHARDPLAN_SAME_ENUM(CheckpointStyle::kFull, v1::CHECKPOINT_FULL);
 SHARDPLAN_SAME_ENUM(Fp8Recipe::kMx, v1::FP8_RECIPE_MX);
 #undef SHARDPLAN_SAME_ENUM
 
@@ -52,9 +53,6 @@ Result<void> RefuseUnsupported(const SpecText& text) {
   if (train.has_image_size())
     return text.Fail("train.image_size", "vision models are not supported yet",
                      "give seq_length of a language model");
-  if (train.has_max_sample_length())
-    return text.Fail("train.max_sample_length", "samples of varying length are not supported yet",
-                     "give the longest as seq_length");
   return {};
 }
 
@@ -74,6 +72,10 @@ Result<Training> ResolveTrain(const SpecText& text, const std::string& family) {
   if (!train.has_global_batch_size())
     return text.Fail("train.global_batch_size", "missing",
                      "give the sequences per optimizer step, as in 1024");
+  if (train.has_max_sample_length() && train.max_sample_length() < train.seq_length())
+    return text.Fail("train.max_sample_length",
+                     fmt::format("{} is less than seq_length", train.max_sample_length()),
+                     fmt::format("expected {} or more", train.seq_length()));
   if (train.has_framework_version() && !IsVersion(train.framework_version()))
     return text.Fail("train.framework_version",
                      fmt::format("{} is no version", Shown(train.framework_version())),
@@ -94,6 +96,9 @@ Result<Training> ResolveTrain(const SpecText& text, const std::string& family) {
   t.seq_length = train.seq_length();
   t.global_batch_size = train.global_batch_size();
   t.tokens = train.tokens();
+  t.max_sample_length = train.max_sample_length();
+  t.eval_batch_size = train.eval_batch_size();
+  if (train.has_checkpoint()) t.checkpoint = DomainOf<CheckpointStyle>(train.checkpoint());
   if (train.fp8().has_recipe()) t.fp8_recipe = DomainOf<Fp8Recipe>(train.fp8().recipe());
   t.fp8_params = train.fp8().params();
   t.fp8_all_gather = train.fp8().all_gather();

@@ -39,21 +39,34 @@ memory of each stage at its peak, GiB
      1      36.00        4.00       8.00             12.00        12.00  loss backward
 
 stage 0 at its peak, first layer backward: activations take the most; allocated 38.0 GiB to 42.0 GiB in 4 of 5 cases
-                          GiB  share
- parameters              4.00   5.0%  ##
- gradients               8.00    10%  ###
- optimizer states       12.00    15%  #####
- activations            16.00    20%  ######
- allocated              40.00    50%  ###############
- held by the allocator   2.00   2.5%  #
- CUDA, libraries, NCCL   4.00   5.0%  ##
- device                 46.00    57%  #################
- free                   34.00    42%  #############
+                               GiB  share
+ parameters                   4.00   5.0%  ##
+ gradients                    8.00    10%  ###
+ optimizer states            12.00    15%  #####
+ activations                 16.00    20%  ######
+ allocated                   40.00    50%  ###############
+ free between tensors         0.50   0.6%
+ cached, given back in need   1.50   1.9%  #
+ reserved                    42.00    52%  ################
+ CUDA context, libraries      3.00   3.8%  #
+ NCCL, tensor group           1.00   1.2%
+ device                      46.00    57%  #################
+ free                        34.00    42%  #############
 
-stage 0 over a step
- instant                 GiB
- loss                  30.00  #######################
- first layer backward  40.00  ##############################
+what takes the most then
+ op               tensors             GiB
+ q_proj           optimizer states  12.00
+ input_layernorm  input              6.00
+
+stage 0 over a step, GiB
+ instant               allocated  reserved
+ loss                      30.00     40.00  #######################
+ first layer backward      40.00     42.00  ##############################
+
+outside the step, GiB
+             allocated  device  host a node
+ loading          8.00   12.00        32.00  each rank makes its own weights
+ checkpoint      16.00   20.00               each rank writes its shard
 
 time of a step: 2.00 s; 1.75 s to 2.25 s in 4 of 5 cases
                      time  share
@@ -81,6 +94,25 @@ TEST(CheckReport, OfAPlanThatDoesNotFitSaysWhyAndWhatWould) {
   at least 90.0 GiB are needed of 78.0 GiB (80.0 GiB less 2.00 GiB kept free), and no allocator setting changes that
   try: recompute: full fits in 44.0 GiB of 80.0 GiB at +21% step time
 )");
+}
+
+// Where no step but another moment is what does not fit, it is named with its cause.
+TEST(CheckReport, NamesTheMomentThatDecides) {
+  const Example example;
+  Evaluation evaluation = ExampleOom();
+  evaluation.limit_at = "checkpoint";
+  EXPECT_EQ(
+      LinesFrom(CheckReport(example.subject, evaluation, {}, {}), "verdict:", 2),
+      R"(verdict: oom   92.0 GiB of 80.0 GiB on the fullest GPU (rank 0), chance of running out of memory 100%
+  at least 90.0 GiB are needed of 80.0 GiB at checkpoint, and no allocator setting changes that: each rank writes its shard
+)");
+  evaluation.limit = "host";
+  evaluation.limit_at = "loading";
+  evaluation.step.host = 32_GiB;
+  EXPECT_EQ(
+      LinesFrom(CheckReport(example.subject, evaluation, {}, {}), "  loading takes", 1),
+      "  loading takes 32.0 GiB of a node's memory, more than it has: each rank makes its own "
+      "weights\n");
 }
 
 TEST(CheckReport, OfAnIllegalPlanNamesTheRulesAndNothingElse) {
@@ -172,6 +204,21 @@ TEST(CheckJson, HasTheKeysOfTheContract) {
   double sum = 0;
   for (const Json& part : stage["parts"]) sum += part.get<double>();
   EXPECT_EQ(sum, stage["peak_allocated"].get<double>());
+  EXPECT_EQ(stage["at_peak"][0], (Json{{"part", "optimizer_states"},
+                                       {"op", "q_proj"},
+                                       {"what", "optimizer states"},
+                                       {"bytes", 12LL << 30}}));
+  EXPECT_EQ(stage["peaks"][0], (Json{{"name", "loading"}, {"allocated", 8LL << 30}}));
+  EXPECT_EQ(memory["peaks"][0], (Json{{"name", "loading"},
+                                      {"stage", 0},
+                                      {"allocated", 8LL << 30},
+                                      {"device", 12LL << 30},
+                                      {"host_per_node", 32LL << 30},
+                                      {"why", "each rank makes its own weights"}}));
+  const Json& outside = memory["outside_allocator"];
+  sum = outside["context"].get<double>();
+  for (const Json& group : outside["nccl"]) sum += group.get<double>();
+  EXPECT_EQ(sum, memory["peak_device"].get<double>() - memory["peak_reserved"].get<double>());
   const Json& time = json["time"];
   EXPECT_EQ(time["step_seconds"], 2.0);
   EXPECT_EQ(time["interval"], (Json{1.75, 2.25}));

@@ -50,6 +50,10 @@ inline StageMemory ExampleStage(int stage, double gib, const char* instant) {
   set(MemoryPart::kGradients, 8_GiB);
   set(MemoryPart::kOptimizerStates, 12_GiB);
   set(MemoryPart::kActivations, 1_GiB * (gib - 24));
+  memory.pinned = 1_GiB * (gib + 0.5);
+  memory.at_peak = {{MemoryPart::kOptimizerStates, "q_proj", "optimizer states", 12_GiB},
+                    {MemoryPart::kActivations, "input_layernorm", "input", 6_GiB}};
+  memory.peaks = {{"loading", 8_GiB}, {"checkpoint", 16_GiB}};
   memory.series = {{"loss", 1_GiB * (gib - 10), 1_GiB * gib},
                    {instant, 1_GiB * gib, 1_GiB * (gib + 2)}};
   return memory;
@@ -79,6 +83,10 @@ inline Evaluation ExampleEvaluation() {
   e.time_interval = {Seconds{1.75}, Seconds{2.25}};
   e.p_oom = 0.02;
   e.stages = {ExampleStage(0, 40, "first layer backward"), ExampleStage(1, 36, "loss backward")};
+  e.context = 3_GiB;
+  e.nccl.Of(CommGroup::kTensor) = 1_GiB;
+  e.peaks = {{"loading", 0, 8_GiB, 32_GiB, "each rank makes its own weights"},
+             {"checkpoint", 1, 16_GiB, {}, "each rank writes its shard"}};
   e.tokens_per_second_per_gpu = 4096;
   e.samples_per_second = 32;
   e.model_flops_per_gpu = 400e12;

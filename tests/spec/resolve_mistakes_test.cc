@@ -273,6 +273,20 @@ spec.yaml:4:15: train.image_size: vision models are not supported yet
   4 |   image_size: 224
     |               ^^^
   give seq_length of a language model)"},
+    {"A longest sample that is not.",
+     R"(
+model: {preset: llama-3-8b}
+cluster: {gpu: h100-sxm-80gb}
+train:
+  max_sample_length: 2048
+  seq_length: 4096
+  global_batch_size: 64
+)",
+     R"(
+spec.yaml:4:22: train.max_sample_length: 2048 is less than seq_length
+  4 |   max_sample_length: 2048
+    |                      ^^^^
+  expected 4096 or more)"},
     {"Recomputation said twice.",
      R"(
 model: {preset: llama-3-8b}

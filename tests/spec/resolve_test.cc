@@ -29,6 +29,19 @@ TEST(ResolveTrain, MegatronIsTheDefault) {
   EXPECT_EQ(t.task, Task::kPretrain);
 }
 
+TEST(ResolveTrain, WhatHappensOutsideTheStep) {
+  const Training silent = Resolve().training;
+  EXPECT_EQ(silent.max_sample_length, 0);
+  EXPECT_EQ(silent.eval_batch_size, 0);
+  EXPECT_EQ(silent.checkpoint, CheckpointStyle::kSharded);
+  const Training said = Resolve({"train.max_sample_length=16384", "train.eval_batch_size=8",
+                                 "train.checkpoint=async"})
+                            .training;
+  EXPECT_EQ(said.max_sample_length, 16384);
+  EXPECT_EQ(said.eval_batch_size, 8);
+  EXPECT_EQ(said.checkpoint, CheckpointStyle::kAsync);
+}
+
 // 18 bytes a parameter in bf16, 20 in fp16 (Megatron's README).
 TEST(ResolveTrain, MegatronsMainGradientsFollowThePrecision) {
   EXPECT_EQ(Train("megatron").gradient_dtype, Dtype::kFp32);
