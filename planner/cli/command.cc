@@ -89,6 +89,7 @@ const std::vector<Command>& Commands() {
       {"model", "count a model's parameters, FLOPs and state", DeclareModel},
       {"collectives", "predict collectives on a cluster", DeclareCollectives},
       {"probe", "measure this machine: collectives, kernels, memory, disks", DeclareProbe},
+      {"import", "read launch scripts and configurations as a spec", DeclareImport},
       {"list", "show the catalogue: GPUs, links, clusters, models, specs, frameworks", DeclareList},
       {"bench", "time the search over fixed specs; print its signature", DeclareBench},
       {"completion", "print completions for bash or zsh", DeclareCompletion},

@@ -6,6 +6,7 @@
 #include <google/protobuf/io/zero_copy_stream_impl_lite.h>
 #include <google/protobuf/struct.pb.h>
 
+#include <cctype>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <vector>
@@ -44,8 +45,8 @@ std::string ScalarText(const Message& message, const FieldDescriptor& field, int
                  ? "true"
                  : "false";
     case FieldDescriptor::CPPTYPE_ENUM:
-      return Quoted(EnumText(
-          *(one ? r.GetEnum(message, &field) : r.GetRepeatedEnum(message, &field, index))));
+      return EnumText(
+          *(one ? r.GetEnum(message, &field) : r.GetRepeatedEnum(message, &field, index)));
     case FieldDescriptor::CPPTYPE_STRING:
       return Quoted(one ? r.GetString(message, &field)
                         : r.GetRepeatedString(message, &field, index));
@@ -56,32 +57,52 @@ std::string ScalarText(const Message& message, const FieldDescriptor& field, int
   return "";
 }
 
+bool IsScalar(const FieldDescriptor& field) {
+  return field.cpp_type() != FieldDescriptor::CPPTYPE_MESSAGE;
+}
+
 class Printer {
  public:
-  // Members of a mapping; each begins with a line break and `indent` blanks.
-  void Print(const Message& message, int indent) {
-    const Reflection& reflection = *message.GetReflection();
-    std::vector<const FieldDescriptor*> fields;
-    reflection.ListFields(message, &fields);
-    for (const FieldDescriptor* field : fields) {
+  explicit Printer(const Remark& remark) : remark_(remark) {}
+
+  // Members of a mapping at `path`; each begins with a line break and `indent` blanks.
+  void Print(const Message& message, const std::string& path, int indent) {
+    for (const FieldDescriptor* field : SetFields(message)) {
+      const std::string key = Join(path, field->name());
       if (field == OpenField(*message.GetDescriptor())) {
-        PrintOpen(message, *field, indent);
-      } else if (field->is_map()) {
-        Key(field->name(), indent);
-        PrintEntries(message, *field, indent + 2);
-      } else if (field->is_repeated()) {
-        Key(field->name(), indent);
-        PrintList(message, *field, indent);
-      } else {
-        Key(field->name(), indent);
-        PrintValue(message, *field, -1, indent + 2);
+        PrintOpen(message, *field, path, indent);
+        continue;
       }
+      Key(field->name(), indent);
+      if (field->is_map())
+        PrintEntries(message, *field, key, indent + 2);
+      else if (field->is_repeated())
+        PrintList(message, *field, key, indent);
+      else
+        PrintValue(message, *field, -1, key, indent + 2);
+      if (!field->is_map() && (IsScalar(*field) || field->is_repeated())) Comment(key);
     }
   }
 
   std::string Take() { return std::move(text_); }
 
  private:
+  static std::vector<const FieldDescriptor*> SetFields(const Message& message) {
+    std::vector<const FieldDescriptor*> fields;
+    message.GetReflection()->ListFields(message, &fields);
+    return fields;
+  }
+  static std::string Join(const std::string& path, const std::string& key) {
+    return path.empty() ? key : path + "." + key;
+  }
+  // The field in whose short form all of the message can be said; null: none.
+  static const FieldDescriptor* ShortForm(const Message& message) {
+    const FieldDescriptor* field = ShorthandField(*message.GetDescriptor());
+    const auto fields = SetFields(message);
+    const bool all = fields.size() == 1 && fields[0] == field && IsScalar(*field);
+    return all ? field : nullptr;
+  }
+
   void Line(int indent) {
     if (!text_.empty()) text_ += '\n';
     text_.append(static_cast<std::size_t>(indent), ' ');
@@ -90,30 +111,58 @@ class Printer {
     Line(indent);
     text_ += key + ":";
   }
+  void Comment(const std::string& path) {
+    const std::string words = remark_ ? remark_(path) : "";
+    if (!words.empty()) text_ += "  # " + words;
+  }
 
-  void PrintValue(const Message& message, const FieldDescriptor& field, int index, int indent) {
-    if (field.cpp_type() != FieldDescriptor::CPPTYPE_MESSAGE) {
+  void PrintValue(const Message& message, const FieldDescriptor& field, int index,
+                  const std::string& path, int indent) {
+    if (IsScalar(field)) {
       text_ += " " + ScalarText(message, field, index);
       return;
     }
     const Reflection& reflection = *message.GetReflection();
     const Message& part = index < 0 ? reflection.GetMessage(message, &field)
                                     : reflection.GetRepeatedMessage(message, &field, index);
+    if (const FieldDescriptor* brief = ShortForm(part)) {
+      if (brief->is_repeated())
+        text_ += " " + Flow(part, *brief);
+      else
+        PrintValue(part, *brief, -1, path, indent);
+      if (index < 0) Comment(path);
+      return;
+    }
     const std::size_t before = text_.size();
-    Print(part, indent);
+    Print(part, path, indent);
     if (text_.size() == before) text_ += " {}";
   }
 
-  void PrintList(const Message& message, const FieldDescriptor& field, int indent) {
+  // "[1, 2]", of scalars.
+  static std::string Flow(const Message& message, const FieldDescriptor& field) {
+    std::string list;
     const int size = message.GetReflection()->FieldSize(message, &field);
+    for (int i = 0; i < size; ++i) list += (i == 0 ? "" : ", ") + ScalarText(message, field, i);
+    return "[" + list + "]";
+  }
+
+  void PrintList(const Message& message, const FieldDescriptor& field, const std::string& path,
+                 int indent) {
+    const int size = message.GetReflection()->FieldSize(message, &field);
+    if (size == 1 && TakesOneValue(field)) return PrintValue(message, field, 0, path, indent + 2);
+    if (IsScalar(field)) {
+      text_ += " " + Flow(message, field);
+      return;
+    }
     for (int i = 0; i < size; ++i) {
       Line(indent + 2);
       text_ += "-";
-      PrintValue(message, field, i, indent + 4);
+      PrintValue(message, field, i, fmt::format("{}[{}]", path, i), indent + 4);
     }
   }
 
-  void PrintEntries(const Message& message, const FieldDescriptor& field, int indent) {
+  void PrintEntries(const Message& message, const FieldDescriptor& field, const std::string& path,
+                    int indent) {
     const Reflection& reflection = *message.GetReflection();
     const FieldDescriptor* key = field.message_type()->map_key();
     std::map<std::string, const Message*> entries;
@@ -123,30 +172,40 @@ class Printer {
     }
     for (const auto& [name, entry] : entries) {
       Key(Quoted(name), indent);
-      PrintValue(*entry, *field.message_type()->map_value(), -1, indent + 2);
+      PrintValue(*entry, *field.message_type()->map_value(), -1, Join(path, name), indent + 2);
     }
   }
 
-  void PrintOpen(const Message& message, const FieldDescriptor& field, int indent) {
-    if (field.is_map()) return PrintEntries(message, field, indent);
+  void PrintOpen(const Message& message, const FieldDescriptor& field, const std::string& path,
+                 int indent) {
+    if (field.is_map()) return PrintEntries(message, field, path, indent);
     const Message& part = message.GetReflection()->GetMessage(message, &field);
     const auto& keys = *google::protobuf::DynamicCastToGenerated<google::protobuf::Struct>(&part);
     // An object of nlohmann's is sorted, and JSON is YAML.
     const nlohmann::json object = JsonOf(keys);
     for (const auto& [key, value] : object.items()) {
-      Key(Quoted(key), indent);
+      Key(IsPlain(key) ? key : Quoted(key), indent);
       text_ += " " + value.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+      Comment(Join(path, key));
     }
   }
 
+  // A key that means itself without quotes.
+  static bool IsPlain(const std::string& key) {
+    return !key.empty() && std::islower(static_cast<unsigned char>(key[0])) != 0 &&
+           key.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789_") == std::string::npos &&
+           key != "true" && key != "false" && key != "null";
+  }
+
+  const Remark& remark_;
   std::string text_;
 };
 
 }  // namespace
 
-std::string PrintYaml(const Message& message) {
-  Printer printer;
-  printer.Print(message, 0);
+std::string PrintYaml(const Message& message, const Remark& remark) {
+  Printer printer(remark);
+  printer.Print(message, "", 0);
   return printer.Take() + "\n";
 }
 

@@ -149,21 +149,34 @@ TEST(Writer, WhatIsPrintedIsReadBack) {
   }
 }
 
-TEST(Writer, PrintsOneKeyALine) {
+TEST(Writer, PrintsShortFormsAndRemarks) {
   v1::Spec spec;
   spec.mutable_plan()->add_tp(4);
+  spec.mutable_plan()->add_pp(2);
+  spec.mutable_plan()->add_pp(4);
   spec.mutable_plan()->add_recompute()->set_kind(v1::RECOMPUTE_KIND_FULL);
+  for (int layers : {7, 9}) {
+    v1::StageLayers* stages = spec.mutable_plan()->stage_layers_size() > 0
+                                  ? spec.mutable_plan()->mutable_stage_layers(0)
+                                  : spec.mutable_plan()->add_stage_layers();
+    stages->add_layers(layers);
+  }
+  spec.mutable_cluster()->mutable_gpu()->set_base("h100-sxm-80gb");
   spec.mutable_train()->set_precision(v1::PRECISION_BF16_MIXED);
   spec.mutable_search()->set_memory_reserve(2147483648.0);
-  EXPECT_EQ(PrintYaml(spec),
+  const auto remark = [](const std::string& path) {
+    return path == "plan.tp" || path == "cluster.gpu" ? "of " + path : "";
+  };
+  EXPECT_EQ(PrintYaml(spec, remark),
+            "cluster:\n"
+            "  gpu: \"h100-sxm-80gb\"  # of cluster.gpu\n"
             "train:\n"
-            "  precision: \"bf16-mixed\"\n"
+            "  precision: bf16-mixed\n"
             "plan:\n"
-            "  tp:\n"
-            "    - 4\n"
-            "  recompute:\n"
-            "    -\n"
-            "      kind: \"full\"\n"
+            "  tp: 4  # of plan.tp\n"
+            "  pp: [2, 4]\n"
+            "  stage_layers: [7, 9]\n"
+            "  recompute: full\n"
             "search:\n"
             "  memory_reserve: 2147483648\n");
 }
