@@ -79,7 +79,7 @@ class Peaks {
   void FirstStep() {
     if (c_.moment_bytes <= 0) return;
     Add("first optimizer step", step_.host,
-        state_.optimizer_on_gpu
+        state_.optimizer_on_gpu && !PagesMoments(job_)
             ? "moments are born beside the gradients, among what activations left cached"
             : "moments are born in host memory",
         [&](const StageLoad& load) {

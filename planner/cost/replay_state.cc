@@ -61,16 +61,14 @@ void ReplayState::Build() {
     dense += unit.tape->dense * unit.layers;
     expert += unit.tape->expert * unit.layers;
     for (const TapeOp& op : unit.tape->ops) {
-      const double held = state_.parameters_sharded ? Shard(op) : op.dense + op.expert;
-      if (state_.parameters_on_gpu)
-        unit.parameters.push_back(
-            arena_.Hold({c_.parameter_bytes * held * unit.layers, op.weight}));
+      const double all = op.dense + op.expert, held = state_.parameters_sharded ? Shard(op) : all;
+      if (!state_.parameters_on_gpu || all <= 0) continue;
+      const double narrow = QuantizedBytes(job_) * op.quantized * held / all * unit.layers;
+      unit.parameters.push_back(arena_.Hold(
+          {c_.parameter_bytes * held * unit.layers + std::min(narrow, 0.0), op.weight}));
+      buffers_.push_back(arena_.Hold({narrow, op.weight}));
     }
   }
-  const double narrow = QuantizedBytes(job_);
-  for (const Unit& unit : units_)
-    for (const TapeOp& op : unit.tape->ops)
-      buffers_.push_back(arena_.Hold({narrow * op.quantized * unit.layers, op.weight}));
   const double whole = dense + expert;
   if (!BornInBackward() && state_.gradients_on_gpu()) {
     const double share = state_.gradients_sharded ? state_.dense_shard : 1,
@@ -219,7 +217,7 @@ void ReplayState::Optimize() {
   for (const Unit& unit : units_)
     for (const TapeOp& op : unit.tape->ops) {
       const double shard = Shard(op) * unit.layers;
-      if (!stepped_)
+      if (!stepped_ && !PagesMoments(job_))
         for (int i = 0; i < (two ? 2 : 1); ++i)
           moments_.push_back(arena_.Hold({c_.moment_bytes / (two ? 2 : 1) * shard, op.state}));
       const double temporary = c_.optimizer_temporary_bytes + c_.sharded_fp32_gradient_bytes;

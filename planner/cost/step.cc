@@ -43,12 +43,11 @@ LoadState::LoadState(const Job& job, const StatePerPolicy& state, const StageLoa
   const double shard =
       load.dense_parameters * state.dense_shard + load.expert_parameters * state.expert_shard;
   whole_step_ = c.gradient_life == GradientLife::kWholeStep;
-  const double quantized = load.quantized_weights * QuantizedBytes(job);
-  parameters_ =
-      (state.parameters_on_gpu ? c.parameter_bytes * (state.parameters_sharded ? shard : whole)
-                               : 0) +
-      quantized;
-  states_ = state.optimizer_on_gpu ? (c.master_bytes + c.moment_bytes) * shard : 0;
+  const double held = state.parameters_sharded ? shard : whole;
+  const double quantized = load.quantized_weights * QuantizedBytes(job) * (held / whole);
+  parameters_ = state.parameters_on_gpu ? c.parameter_bytes * held + quantized : 0;
+  const double moments = PagesMoments(job) ? 0 : c.moment_bytes;
+  states_ = state.optimizer_on_gpu ? (c.master_bytes + moments) * shard : 0;
   buckets_ = c.bucket_copy_bytes * whole;
   workspaces_ = c.blas_workspaces * BlasWorkspaces(job.machine->gpu).value;
   standing_ = parameters_ + states_ + buckets_ + workspaces_;
@@ -173,6 +172,7 @@ void StepOptimizer(const Job& job, const StageCost& stage, const Policy& policy,
                          2 * c.parameter_bytes + 3 * c.optimizer_temporary_bytes;
   if (state.optimizer_on_gpu) {
     At(cost.time, TimePart::kOptimizer) += StreamTime(machine.gpu, Bytes{touched * shard}, 0.85);
+    if (PagesMoments(job)) cost.host += Bytes{c.moment_bytes * shard * machine.gpus_per_node};
     return;
   }
   // Gradients down, parameters up over the host link; the CPU touches 28 bytes a parameter

@@ -18,6 +18,11 @@ struct StatePerPolicy {
   bool gradients_on_gpu() const { return optimizer_on_gpu || !gradients_sharded; }
 };
 
+// Moments in managed memory (bitsandbytes' paged optimizers): the host's, whatever visits the GPU.
+inline bool PagesMoments(const Job& job) {
+  return job.training->optimizer_impl == OptimizerImpl::kPaged;
+}
+
 // Bytes of the copies that are kept of each quantized weight.
 double QuantizedBytes(const Job& job);
 

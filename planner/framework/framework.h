@@ -43,7 +43,8 @@ struct Conventions {
   std::uint16_t kernels = kTransformerEngine;  // one bit of KernelSet
   // Bytes per parameter, before sharding.
   double parameter_bytes = 2;  // what a rank holds between steps and computes with
-  // Copies of the weights of 8- and 4-bit products, kept over the step beside the 16-bit ones.
+  // Copies of the weights of 8- and 4-bit products, kept over the step beside the 16-bit ones; less
+  // those where there are none.
   double quantized_weight_bytes = 0, quantized_transpose_bytes = 0;
   double autocast_copy_bytes = 0;        // 16-bit copies of weights kept by autograd during a pass
   double gradient_bytes = 2;             // of the gradients that are kept over the step

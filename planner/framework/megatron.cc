@@ -9,11 +9,15 @@ namespace {
 
 // What Transformer Engine quantizes once a step and keeps for the products of both passes: fp8 data
 // and, before Blackwell, its transpose; MX blocks of 32 in rows and in columns, a byte of scale
-// each; NV blocks of 16 in 4 bits likewise.
-void QuantizedWeights(Precision precision, Conventions& c) {
+// each; NV blocks of 16 in 4 bits likewise. Kept in 8 bits (fp8_param_gather) they are all there is
+// of those weights.
+void QuantizedWeights(const Training& training, Conventions& c) {
+  const Precision precision = training.precision;
   if (precision == Precision::kFp8) c.quantized_weight_bytes = c.quantized_transpose_bytes = 1;
   if (precision == Precision::kMxfp8) c.quantized_weight_bytes = 2 * (1 + 1.0 / 32);
   if (precision == Precision::kNvfp4) c.quantized_weight_bytes = 2 * (0.5 + 1.0 / 16);
+  if (training.fp8_params && precision != Precision::kNvfp4)
+    c.quantized_weight_bytes -= c.parameter_bytes;
 }
 
 // Dense models with Transformer Engine in bf16 come out within 0.8 % (SimuMax's and Megatron's own
@@ -53,7 +57,7 @@ Conventions MegatronConventions(const Training& training, const Model& model) {
   const bool local = training.attention == AttentionImpl::kEager;
   c.kernels = local ? kMegatronLocal : kTransformerEngine;
   c.parameter_bytes = full ? 4 : 2;
-  if (!training.fp8_params) QuantizedWeights(training.precision, c);
+  QuantizedWeights(training, c);
   c.compute_bytes = c.residual_bytes = full ? 4 : 2;
   c.gradient_bytes = BytesOf(training.gradient_dtype);
   c.wire_gradient_bytes = BytesOf(training.reduce_dtype);

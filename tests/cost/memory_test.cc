@@ -134,6 +134,42 @@ TEST(Memory, FsdpUnderAPipelineReducesAtTheEnd) {
   EXPECT_NEAR(At(b, "loss") - At(a, "loss"), 4 * 4 * states / 8, 1);
 }
 
+// fp8_param_gather: the weights of products in 8 bits and, on Hopper, their transpose are all there
+// is; else they stand beside the 16-bit ones.
+TEST(Memory, WeightsInEightBitsReplaceTheSixteenBitOnes) {
+  const Model model = TinyLlama();
+  const Machine machine = H200(1, 1);
+  Training training = Of(FrameworkId::kMegatron, 1);
+  training.precision = Precision::kFp8;
+  const auto parameters = [&](bool alone) {
+    training.fp8_params = alone;
+    const Evaluation e =
+        Evaluate(MakeJob(model, machine, training, {}), Shape(1, RecomputeKind::kFull, 0, 1));
+    return e.stages[0].parts[static_cast<std::size_t>(MemoryPart::kParameters)].value;
+  };
+  // Key and value projections are too narrow for 8 bits.
+  const double products = kLayers * (2 * kHidden * kHidden + 3 * kHidden * kFfn);
+  EXPECT_NEAR(parameters(true), 2 * CountParameters(model).total, 0.001 * products);
+  EXPECT_NEAR(parameters(false) - parameters(true), 2 * products, 1);
+}
+
+// bitsandbytes' paged optimizers keep their moments in managed memory.
+TEST(Memory, PagedMomentsAreTheHosts) {
+  const Model model = TinyLlama();
+  const Machine machine = H200(1, 1);
+  Training training = Of(FrameworkId::kFsdp, 1);
+  training.optimizer = Optimizer::kAdamW8bit;
+  const auto evaluated = [&](OptimizerImpl impl) {
+    training.optimizer_impl = impl;
+    return Evaluate(MakeJob(model, machine, training, {}), Shape(1, RecomputeKind::kFull, 0, 1));
+  };
+  const Evaluation paged = evaluated(OptimizerImpl::kPaged),
+                   fused = evaluated(OptimizerImpl::kFused);
+  const double moments = 2 * CountParameters(model).total;
+  EXPECT_NEAR((fused.peak_allocated - paged.peak_allocated).value, moments, 0.01 * moments);
+  EXPECT_GT(paged.step.host.value, moments);
+}
+
 // Gradients that several micro batches add to exist at the loss already.
 TEST(Memory, AccumulationKeepsTheGradientsAtTheLoss) {
   const Model model = TinyLlama();

@@ -41,7 +41,12 @@ TEST_P(PruningOfRandomProblems, WhatIsShortIsOutOfMemory) {
     if (visited++ % 7 != 0) return;
     const Evaluation evaluation = Weigh(problem->job, plan);
     const bool is_short = ShortfallOf(problem->job, evaluation.step).missing.value > 0;
-    ASSERT_EQ(is_short, evaluation.verdict == Verdict::kOom) << Key(plan);
+    ASSERT_EQ(is_short,
+              evaluation.p_oom > 0.5 || evaluation.limit == "host" || evaluation.limit == "nvme")
+        << Key(plan);
+    if (evaluation.verdict == Verdict::kOom) {
+      ASSERT_TRUE(is_short) << Key(plan);
+    }
     const StepCost bound = Bound(problem->job, plan);
     if (ShortfallOf(problem->job, bound).missing.value > 0) {
       ASSERT_TRUE(is_short) << Key(plan);
