@@ -98,6 +98,7 @@ class StageWalk {
       state_.Gather(tape_.embedding_unit, -1);
       pass.embedding.copies = tape_.passes[number];
       walk_.Forward(*tape_.embedding, stream, pass.embedding);
+      if (job_.conventions.root_in_parts) state_.Leave(tape_.embedding_unit, false);
       arena_.Drop(stream);
     }
     if (stream.empty && !chunk.empty()) stream = arena_.Hold(chunk.front().tape->residual);
@@ -137,6 +138,7 @@ class StageWalk {
     arena_.Drop(kept_logits_);
     arena_.Drop(pass.sent);
     if (Embeds(pass.number)) {
+      if (job_.conventions.root_in_parts) state_.Gather(tape_.embedding_unit, -1);
       walk_.Backward(*tape_.embedding, tape_.embedding_unit, gradient, pass.embedding);
       state_.Leave(tape_.embedding_unit, true);
       state_.Reduce(tape_.embedding_unit);

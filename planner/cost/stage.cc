@@ -193,14 +193,12 @@ void StageBuilder::Instants(StageLoad& load) const {
     unit = Max(unit, Unit(block));
     if (c.dummy_weight_gradients) shapes = Max(shapes, Bytes{2 * block.dense_weights});
   }
-  Bytes root, root_saved;
-  if (first) {
-    root += Unit(layers_.embedding);
-    root_saved += layers_.embedding.saved;
-  }
+  const Bytes embedding_unit = first ? Unit(layers_.embedding) : Bytes{},
+              head_unit = last ? Unit(layers_.head) : Bytes{}, root = embedding_unit + head_unit;
+  Bytes root_saved;
+  if (first) root_saved += layers_.embedding.saved;
   Bytes at_loss;
   if (last) {
-    root += Unit(layers_.head);
     at_loss = layers_.head.saved;
     for (const BlockCost& module : layers_.mtp) saved += module.saved;
     for (std::size_t i = 0; i < layers_.mtp.size(); ++i)
@@ -216,7 +214,11 @@ void StageBuilder::Instants(StageLoad& load) const {
   const double head_parameters =
       last ? layers_.head.dense_parameters + (tied ? layers_.embedding.dense_parameters : 0) : 0;
   const double head_share = head_parameters / parameters;
-  const double root_share = root.value / c.gather_bytes / parameters;
+  // What FSDP gathers for the loss, and reduces last: its root unit, or one part of it.
+  const bool parts = c.root_in_parts;
+  const Bytes for_loss = parts ? head_unit : root, kept_root = parts ? Bytes{} : root,
+              reduced_last = parts ? embedding_unit : root;
+  const double last_share = reduced_last.value / c.gather_bytes / parameters;
   // The embedding's own gradient comes after the first layer's backward; a tied one is the head's.
   const double embedding_share =
       first && !(tied && last) ? layers_.embedding.dense_parameters / parameters : 0;
@@ -257,7 +259,7 @@ void StageBuilder::Instants(StageLoad& load) const {
          .logits = layers_.logits_forward,
          .gradients = accumulated,
          .unreduced = unreduced(accumulated, 0),
-         .gathered = gathered(root + unit),
+         .gathered = gathered(for_loss + unit),
          .reducing = whole_gradients * accumulated,
          .autocast_copies = true});
     const Bytes head_gradient =
@@ -268,7 +270,7 @@ void StageBuilder::Instants(StageLoad& load) const {
          .logits = layers_.logits_backward + layers_.logits_kept,
          .gradients = accumulated,
          .unreduced = unreduced(accumulated, 0),
-         .gathered = gathered(root + unit),
+         .gathered = gathered(for_loss + unit),
          .reducing = whole_gradients * accumulated,
          .autocast_copies = !full});
   }
@@ -280,13 +282,14 @@ void StageBuilder::Instants(StageLoad& load) const {
        .logits = logits_kept,
        .gradients = of_head,
        .unreduced = unreduced(of_head, 0),
-       .gathered = gathered(root + unit * 2.0),
+       .gathered = gathered(kept_root + unit * 2.0),
        .reducing = Max(whole_gradients * of_head, unit * reduce_factor),
        .autocast_copies = !full});
   const Bytes earlier = saved * (in_flight - 1) + root_saved * (in_flight - 1) + shapes;
-  // FSDP reduces its root unit, embedding and head, last: the head's gradient waits in 16 bits.
-  const double waiting = c.fsdp_style && !applied ? std::min(root_share, all) : 0;
-  const Bytes head_waits = c.fsdp_style ? Bytes{c.gather_bytes * head_parameters} : Bytes{};
+  // Where FSDP reduces embedding and head as one unit, last, the head's gradient waits in 16 bits.
+  const double waiting = c.fsdp_style && !applied ? std::min(last_share, all) : 0;
+  const Bytes head_waits =
+      c.fsdp_style && !parts ? Bytes{c.gather_bytes * head_parameters} : Bytes{};
   const double of_layers = applied ? all : std::max(accumulated, all - embedding_share);
   add({.name = "first layer backward",
        .activations = earlier + root_saved + whole,
@@ -294,7 +297,7 @@ void StageBuilder::Instants(StageLoad& load) const {
        .logits = logits_kept,
        .gradients = of_layers,
        .unreduced = unreduced(of_layers, std::max(0.0, waiting - embedding_share)),
-       .gathered = gathered(root + unit * 2.0),
+       .gathered = gathered(parts ? unit + embedding_unit : root + unit * 2.0),
        .reducing = Max(whole_gradients, unit * reduce_factor + head_waits)});
   add({.name = "gradient reduction",
        .activations = earlier,
@@ -303,7 +306,7 @@ void StageBuilder::Instants(StageLoad& load) const {
        .gradients = all,
        .unreduced = unreduced(all, waiting),
        .gathered = {},
-       .reducing = Max(whole_gradients, root * reduce_factor)});
+       .reducing = Max(whole_gradients, reduced_last * reduce_factor)});
   add({.name = "optimizer step",
        .activations = shapes,
        .workspace = {},
@@ -317,10 +320,11 @@ void StageBuilder::Instants(StageLoad& load) const {
                      .activations = {},
                      .workspace = Max(largest_layer, at_loss) * evaluated_,
                      .logits = last ? layers_.logits_forward * evaluated_ : Bytes{},
-                     .gathered = gathered(root + unit * 2.0),
+                     .gathered = gathered(for_loss + unit * 2.0),
                      .reducing = {},
                      .autocast_copies = true};
-  load.largest_unit = Max(root, unit).value / c.gather_bytes;
+  load.largest_unit =
+      Max(parts ? Max(embedding_unit, head_unit) : root, unit).value / c.gather_bytes;
 }
 
 // `replicas` reduces the shards of `inside` between groups; a group of one: there are none.

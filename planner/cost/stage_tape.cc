@@ -105,7 +105,7 @@ class Layout {
       out_.head = Add(model.head, {});
       out_.logits = tape_.tokens() * tape_.padded_vocab() / tape_.vocab_split();
     }
-    if (first && last && job_.conventions.fsdp_style) {
+    if (first && last && job_.conventions.fsdp_style && !job_.conventions.root_in_parts) {
       BlockTape root = *out_.embedding;
       root.ops.insert(root.ops.end(), out_.head->ops.begin(), out_.head->ops.end());
       root.dense += out_.head->dense;

@@ -67,6 +67,7 @@ struct Conventions {
   bool gradients_sharded_between_microbatches = false;  // ZeRO-2/3: reduce-scatter each micro batch
   bool fsdp_style =
       false;  // ZeRO-2 shards parameters too but keeps them gathered; pipelines never reshard
+  bool root_in_parts = false;  // under FSDP embedding and head are units of their own, not one
   bool dummy_weight_gradients = false;  // one cached buffer per distinct weight shape (TE)
   int vocab_multiple = 1;               // the vocabulary is padded to a multiple of this times tp
   bool vocab_parallel = true;

@@ -9,6 +9,9 @@ Conventions TorchtitanConventions(const Training& training, const Model& model) 
   Conventions c = FsdpConventions(training, model);
   c.kernels = training.compile ? kCompiled : kTitan;
   c.selective_per_op = true;
+  // Releases that compile the loss wrap tok_embeddings and [norm, output] each by itself
+  // (models/llama3/infra/parallelize.py).
+  c.root_in_parts = training.compile && training.loss == LossImpl::kCompiled;
   c.loading = LoadingStyle::kOwnShard;  // built on the meta device
   c.selective_every_second_block = false;
   c.default_sp = true;

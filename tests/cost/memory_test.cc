@@ -134,6 +134,25 @@ TEST(Memory, FsdpUnderAPipelineReducesAtTheEnd) {
   EXPECT_NEAR(At(b, "loss") - At(a, "loss"), 4 * 4 * states / 8, 1);
 }
 
+// Releases of torchtitan that compile the loss gather and reduce embedding and head each by itself.
+TEST(Memory, TorchtitanGathersEmbeddingAndHeadApart) {
+  const Model model = TinyLlama();
+  const Machine machine = H200(1, 2);
+  Training training = Of(FrameworkId::kTorchtitan, 2);
+  training.compile = true;
+  const auto in_backward = [&](LossImpl loss) {
+    training.loss = loss;
+    const Evaluation e =
+        Evaluate(MakeJob(model, machine, training, {}), Shape(1, RecomputeKind::kFull, 3, 2));
+    return At(e.stages[0], "first layer backward");
+  };
+  // One layer and the embedding are gathered instead of two layers, embedding and head; the head's
+  // fp32 shard stands where its 16-bit gradient waited.
+  const double layer = 2 * (CountParameters(model).total - 2 * kHead) / kLayers;
+  EXPECT_NEAR(in_backward(LossImpl::kEager) - in_backward(LossImpl::kCompiled),
+              layer + (2 + 2 - 4 / 2) * kHead, 1e5);
+}
+
 // fp8_param_gather: the weights of products in 8 bits and, on Hopper, their transpose are all there
 // is; else they stand beside the 16-bit ones.
 TEST(Memory, WeightsInEightBitsReplaceTheSixteenBitOnes) {
