@@ -7,9 +7,6 @@
 namespace shardplan::probe {
 namespace {
 
-constexpr std::array<const char*, kCollectives> kNames{
-    "all_reduce", "all_gather", "reduce_scatter", "broadcast", "reduce", "all_to_all", "send_recv"};
-
 // Whether sizes count the total over ranks.
 bool CountsAll(Collective op) {
   return op == Collective::kAllGather || op == Collective::kReduceScatter ||
@@ -20,16 +17,6 @@ std::int64_t Granule(Collective op, int ranks, Dtype dtype) {
   return static_cast<std::int64_t>(SizeOf(dtype)) * (CountsAll(op) ? ranks : 1);
 }
 }  // namespace
-
-const char* Name(Collective op) { return kNames[static_cast<std::size_t>(op)]; }
-
-std::optional<Collective> CollectiveOf(std::string_view name) {
-  for (int op = 0; op < kCollectives; ++op)
-    if (name == kNames[static_cast<std::size_t>(op)]) return static_cast<Collective>(op);
-  return std::nullopt;
-}
-
-std::vector<std::string> CollectiveNames() { return {kNames.begin(), kNames.end()}; }
 
 bool Reduces(Collective op) {
   return op == Collective::kAllReduce || op == Collective::kReduceScatter ||

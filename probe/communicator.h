@@ -7,24 +7,12 @@
 #include <string>
 #include <vector>
 
+#include "planner/base/collective_op.h"
 #include "probe/device.h"
 #include "probe/world.h"
 
 namespace shardplan::probe {
 
-enum class Collective {
-  kAllReduce,
-  kAllGather,
-  kReduceScatter,
-  kBroadcast,
-  kReduce,
-  kAllToAll,
-  kSendRecv  // to the next rank of the group, from the one before
-};
-inline constexpr int kCollectives = 7;
-const char* Name(Collective op);  // "all_reduce"
-std::optional<Collective> CollectiveOf(std::string_view name);
-std::vector<std::string> CollectiveNames();
 bool Reduces(Collective op);
 
 // One call. `count` is elements as NCCL's functions take them: of the whole buffer for all_reduce,

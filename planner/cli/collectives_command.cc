@@ -24,18 +24,6 @@ struct Options {
   std::vector<Bytes> sizes;
 };
 
-std::vector<std::string> OpNames() {
-  std::vector<std::string> names;
-  for (int op = 0; op < kCollectives; ++op) names.emplace_back(Name(static_cast<Collective>(op)));
-  return names;
-}
-
-std::optional<Collective> OpOf(std::string_view name) {
-  for (int op = 0; op < kCollectives; ++op)
-    if (name == Name(static_cast<Collective>(op))) return static_cast<Collective>(op);
-  return std::nullopt;
-}
-
 std::vector<std::string> SplitAtCommas(const std::string& text) {
   std::vector<std::string> words;
   for (std::size_t begin = 0; begin <= text.size();) {
@@ -93,11 +81,11 @@ std::function<int()> DeclareCollectives(CLI::App& app) {
   const auto options = std::make_shared<Options>();
   AddSpec(app, options->spec);
   app.add_option_function<std::string>(
-         "--op", [options](const std::string& text) { options->op = *OpOf(text); },
-         fmt::format("{}", fmt::join(OpNames(), ", ")))
+         "--op", [options](const std::string& text) { options->op = *CollectiveOf(text); },
+         fmt::format("{}", fmt::join(CollectiveNames(), ", ")))
       ->type_name("OP")
       ->required()
-      ->check(OneOf("collective", OpNames()));
+      ->check(OneOf("collective", CollectiveNames()));
   AddWhole(app, "--ranks", options->ranks, 1, 1 << 24, "ranks of the group")->required();
   AddWhole(app, "--stride", options->stride, 1, 1 << 24,
            "ranks from one member to the next; default 1");

@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <string>
 
+#include "planner/base/collective_op.h"
 #include "planner/base/quantity.h"
 #include "planner/machine/machine.h"
 #include "planner/machine/topology.h"
@@ -18,17 +19,6 @@
 namespace shardplan {
 
 class MeasuredCurve;  // planner/machine/profile.h
-
-enum class Collective {
-  kAllReduce,
-  kAllGather,
-  kReduceScatter,
-  kBroadcast,
-  kReduce,
-  kAllToAll,
-  kSendRecv
-};
-inline constexpr int kCollectives = 7;
 
 struct CollectiveTime {
   Seconds time;

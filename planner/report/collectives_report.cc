@@ -30,26 +30,6 @@ std::string LayoutOf(const Machine& machine, const Group& group) {
 }
 }  // namespace
 
-const char* Name(Collective op) {
-  switch (op) {
-    case Collective::kAllReduce:
-      return "all_reduce";
-    case Collective::kAllGather:
-      return "all_gather";
-    case Collective::kReduceScatter:
-      return "reduce_scatter";
-    case Collective::kBroadcast:
-      return "broadcast";
-    case Collective::kReduce:
-      return "reduce";
-    case Collective::kAllToAll:
-      return "all_to_all";
-    case Collective::kSendRecv:
-      return "send_recv";
-  }
-  return "";
-}
-
 BytesPerSecond AlgorithmBandwidth(const CollectiveAnswer& answer) {
   return answer.predicted.time.value > 0 ? answer.bytes / answer.predicted.time : BytesPerSecond{};
 }

@@ -11,8 +11,6 @@
 
 namespace shardplan {
 
-const char* Name(Collective op);
-
 // One collective and what is predicted of it.
 struct CollectiveAnswer {
   Collective op = Collective::kAllReduce;

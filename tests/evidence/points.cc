@@ -19,12 +19,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-std::optional<Collective> OpOf(const std::string& name) {
-  for (int op = 0; op < kCollectives; ++op)
-    if (name == Name(static_cast<Collective>(op))) return static_cast<Collective>(op);
-  return std::nullopt;
-}
-
 // The columns of points.csv. What NCCL chose, where stated, is for readers.
 struct PointColumns {
   std::size_t machine = 0, op = 0, bytes = 0, time = 0, bus_bandwidth = 0;
@@ -52,7 +46,7 @@ Result<Point> PointOf(const Csv& csv, std::size_t line, const PointColumns& colu
                                     [&](const Testbed& t) { return t.name == machine; });
   if (testbed == testbeds.end())
     return csv.Fail(line, columns.machine, "no such machine", "machines.yaml names them");
-  const std::optional<Collective> op = OpOf(csv.Text(line, columns.op));
+  const std::optional<Collective> op = CollectiveOf(csv.Text(line, columns.op));
   if (!op) return csv.Fail(line, columns.op, "no such collective", "all_reduce, all_gather, ...");
   const Result<std::optional<double>> bytes = csv.Positive(line, columns.bytes),
                                       time = csv.Positive(line, columns.time),
