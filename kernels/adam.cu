@@ -45,7 +45,10 @@ __device__ void Store(T* p, const Floats<kGroup>& in, int count) {
   if (count == kGroup) {
     Group<T, kGroup> group;
     for (int j = 0; j < kGroup; ++j) group.lane[j] = FromFloat<T>(in.lane[j]);
-    *reinterpret_cast<Group<T, kGroup>*>(p) = group;
+    using Word = std::conditional_t<sizeof group % 16 == 0, uint4, uint2>;
+#pragma unroll
+    for (size_t i = 0; i < sizeof group / sizeof(Word); ++i)  // not read again soon
+      __stcs(reinterpret_cast<Word*>(p) + i, reinterpret_cast<const Word*>(&group)[i]);
   } else {
 #pragma unroll
     for (int j = 0; j < kGroup; ++j)

@@ -7,65 +7,97 @@
 namespace shardplan::kernels {
 namespace {
 
-// Threads of a block, which takes a row: so many packs a thread, and the fewer threads the more
-// rows at once.
 constexpr int kMostThreads = 512;
-constexpr int kPacksToDifferentiate = 4;
-constexpr int kPacksToSum = 8;  // a thread, so that the reduction at the end weighs little
+// Threads that share a row: a power of two of warps, so many packs a thread.
 unsigned ThreadsFor(const CrossEntropyShape& shape, DType dtype, int packs_per_thread) {
   const int64_t packs = shape.columns * SizeOf(dtype) / 16;
-  unsigned threads = 128;
+  unsigned threads = kWarp;
   while (threads < kMostThreads && threads * packs_per_thread < packs) threads *= 2;
   return threads;
 }
+// Sums take more packs a thread, so that the reduction at the end weighs little. A row of one warp
+// shares its block with others; threadIdx.y tells them apart.
+dim3 BlockToSum(const CrossEntropyShape& shape, DType dtype) {
+  const unsigned threads = ThreadsFor(shape, dtype, 16);
+  return {threads, threads == kWarp ? 8U : 1U};
+}
+unsigned BlockToDifferentiate(const CrossEntropyShape& shape, DType dtype) {
+  return std::max(128U, ThreadsFor(shape, dtype, 4));
+}
 using Statistics = SoftmaxStatistics<float>;
+
+__device__ float Exponential(float x) { return PowerOfTwo(x * kLog2E); }
+// e^(x - top), where `scaled_top` is top * kLog2E.
+__device__ float ExponentialBelow(float scaled_top, float x) {
+  return PowerOfTwo(fmaf(x, kLog2E, -scaled_top));
+}
 
 // Sums relative to different maxima, brought to the larger one. Rows of -infinity stay at zero.
 __device__ void Merge(float& largest, float& sum, float other_largest, float other_sum) {
   const float top = fmaxf(largest, other_largest);
   if (top == -INFINITY) return;
-  sum = sum * __expf(largest - top) + other_sum * __expf(other_largest - top);
+  sum = sum * Exponential(largest - top) + other_sum * Exponential(other_largest - top);
   largest = top;
 }
 
 __device__ void MergeOverWarp(float& largest, float& sum) {
   const float top = WarpMax(largest);
-  sum = WarpSum(largest > -INFINITY ? sum * __expf(largest - top) : 0.f);
+  sum = WarpSum(largest > -INFINITY ? sum * Exponential(largest - top) : 0.f);
   largest = top;
 }
 
-// A block a row. A thread rescales its sum once a pack, not once an element.
+// Packs that a thread asks for before it uses any; it rescales its sum once for all of them.
+constexpr int kAtOnce = 4;
+
 template <class T>
 __global__ void __launch_bounds__(kMostThreads)
     Summarize(CrossEntropyShape shape, const T* logits, const int32_t* targets, Statistics* out) {
   __shared__ float warp_largest[kMostThreads / kWarp];
   __shared__ float warp_sum[kMostThreads / kWarp];
-  const int64_t row = blockIdx.x;
+  const int64_t row = int64_t{blockIdx.x} * blockDim.y + threadIdx.y;
+  if (row >= shape.rows) return;  // never a part of a block that is one row
   const int packs = static_cast<int>(shape.columns / kLanes<T>);
   const Pack<T>* logit = Packs(logits) + row * packs;
 
   float largest = -INFINITY;
   float sum = 0;
-#pragma unroll 4
-  for (int c = threadIdx.x; c < packs; c += blockDim.x) {
-    const Pack<T> x = logit[c];
-    float top = x[0];
-    for (int j = 1; j < kLanes<T>; ++j) top = fmaxf(top, x[j]);
-    float part = 0;
-    for (int j = 0; j < kLanes<T>; ++j) part += __expf(x[j] - top);
-    if (top > -INFINITY) Merge(largest, sum, top, part);
+  for (int first = threadIdx.x; first < packs; first += kAtOnce * blockDim.x) {
+    Pack<T> x[kAtOnce];
+#pragma unroll
+    for (int i = 0; i < kAtOnce; ++i) {
+      const int c = first + i * static_cast<int>(blockDim.x);
+      if (c < packs)
+        x[i] = logit[c];
+      else
+        for (int j = 0; j < kLanes<T>; ++j) x[i].Set(j, -INFINITY);
+    }
+#pragma unroll
+    for (auto& pack : x) KeepPacked(pack);
+    float top = largest;
+#pragma unroll
+    for (int i = 0; i < kAtOnce; ++i)
+      for (int j = 0; j < kLanes<T>; ++j) top = fmaxf(top, x[i][j]);
+    if (top == -INFINITY) continue;
+    sum *= Exponential(largest - top);
+    const float scaled_top = top * kLog2E;
+#pragma unroll
+    for (int i = 0; i < kAtOnce; ++i)
+      for (int j = 0; j < kLanes<T>; ++j) sum += ExponentialBelow(scaled_top, x[i][j]);
+    largest = top;
   }
   MergeOverWarp(largest, sum);
-  if (threadIdx.x % kWarp == 0) {
-    warp_largest[threadIdx.x / kWarp] = largest;
-    warp_sum[threadIdx.x / kWarp] = sum;
+  if (blockDim.x > kWarp) {
+    if (threadIdx.x % kWarp == 0) {
+      warp_largest[threadIdx.x / kWarp] = largest;
+      warp_sum[threadIdx.x / kWarp] = sum;
+    }
+    __syncthreads();
+    if (threadIdx.x >= kWarp) return;
+    const bool has_warp = threadIdx.x < blockDim.x / kWarp;
+    largest = has_warp ? warp_largest[threadIdx.x] : -INFINITY;
+    sum = has_warp ? warp_sum[threadIdx.x] : 0.f;
+    MergeOverWarp(largest, sum);
   }
-  __syncthreads();
-  if (threadIdx.x >= kWarp) return;
-  const bool has_warp = threadIdx.x < blockDim.x / kWarp;
-  largest = has_warp ? warp_largest[threadIdx.x] : -INFINITY;
-  sum = has_warp ? warp_sum[threadIdx.x] : 0.f;
-  MergeOverWarp(largest, sum);
   if (threadIdx.x != 0) return;
   const int64_t column = targets[row] - shape.first_column;
   const bool is_here = column >= 0 && column < shape.columns;
@@ -94,16 +126,19 @@ __global__ void __launch_bounds__(kMostThreads)
   const int64_t row = blockIdx.x;
   const int packs = static_cast<int>(shape.columns / kLanes<T>);
   Pack<T>* logit = Packs(logits) + row * packs;
-  const float largest = whole[row].largest;
+  const float scaled_top = whole[row].largest * kLog2E;
   const int32_t target = targets[row];
   const float factor = target == kIgnored ? 0.f : scale / whole[row].sum;
   const int64_t column = target - shape.first_column;  // of the target, where it is here
+  // Rows need not begin where a line of the cache does, but a warp's accesses should.
+  const int ahead = static_cast<int>(row * packs % (128 / 16));
 #pragma unroll 4
-  for (int c = threadIdx.x; c < packs; c += blockDim.x) {
+  for (int c = static_cast<int>(threadIdx.x) - ahead; c < packs; c += blockDim.x) {
+    if (c < 0) continue;
     Pack<T> x = logit[c];
     const int64_t first = int64_t{c} * kLanes<T>;
     for (int j = 0; j < kLanes<T>; ++j) {
-      const float probability = __expf(x[j] - largest) * factor;
+      const float probability = ExponentialBelow(scaled_top, x[j]) * factor;
       x.Set(j, first + j == column ? probability - scale : probability);
     }
     logit[c] = x;
@@ -122,8 +157,9 @@ void CrossEntropyStatistics(const CrossEntropyShape& shape, DType dtype, const v
   CheckShape(shape, dtype);
   Dispatch(dtype, [&](auto tag) {
     using T = typename decltype(tag)::Type;
-    Launch(Summarize<T>, GridOf(shape.rows, 1), ThreadsFor(shape, dtype, kPacksToSum), stream,
-           shape, As<T>(logits), targets, statistics);
+    const dim3 block = BlockToSum(shape, dtype);
+    Launch(Summarize<T>, GridOf(shape.rows, block.y), block, stream, shape, As<T>(logits), targets,
+           statistics);
   });
 }
 
@@ -140,8 +176,8 @@ void CrossEntropyGradient(const CrossEntropyShape& shape, DType dtype, float sca
   CheckShape(shape, dtype);
   Dispatch(dtype, [&](auto tag) {
     using T = typename decltype(tag)::Type;
-    Launch(Differentiate<T>, GridOf(shape.rows, 1), ThreadsFor(shape, dtype, kPacksToDifferentiate),
-           stream, shape, scale, whole, targets, As<T>(logits));
+    Launch(Differentiate<T>, GridOf(shape.rows, 1), BlockToDifferentiate(shape, dtype), stream,
+           shape, scale, whole, targets, As<T>(logits));
   });
 }
 }  // namespace shardplan::kernels

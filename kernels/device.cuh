@@ -57,12 +57,14 @@ template <class T>
 __device__ Pack<T>* Packs(T* p) {
   return reinterpret_cast<Pack<T>*>(p);
 }
-// From here on the compiler takes the pack's bits as new: it keeps those in registers, and not the
-// floats, twice as many, that it has made of them.
-template <class T>
-__device__ void KeepPacked(Pack<T>& pack) {
-  auto& word = reinterpret_cast<uint4&>(pack);
-  asm volatile("" : "+r"(word.x), "+r"(word.y), "+r"(word.z), "+r"(word.w));
+// From here on the compiler takes the bits of a pack as new: it keeps those in registers, and not
+// the elements, one a register, nor the floats that it has made of them.
+template <class Packed>
+__device__ void KeepPacked(Packed& packed) {
+  static_assert(sizeof(Packed) % 4 == 0);
+  auto* word = reinterpret_cast<uint32_t*>(&packed);
+#pragma unroll
+  for (size_t i = 0; i < sizeof(Packed) / 4; ++i) asm volatile("" : "+r"(word[i]));
 }
 // kLanes consecutive floats beside a pack of T: 16 bytes for fp32, 32 for 16-bit data.
 template <int kCount>

@@ -22,28 +22,45 @@ __global__ void __launch_bounds__(kThreads)
   }
 }
 
-__device__ void AddTo(float4* sum, float4 value) {
-#if __CUDA_ARCH__ >= 900
-  atomicAdd(sum, value);
-#else
-  atomicAdd(&sum->x, value.x);
-  atomicAdd(&sum->y, value.y);
-  atomicAdd(&sum->z, value.z);
-  atomicAdd(&sum->w, value.w);
-#endif
+// The tokens of a row of the table form a list, whose sum is one addition to the table: a frequent
+// token's list is long, but nothing of it is atomic.
+constexpr int32_t kNone = -1;  // all bits set, as the memory of empty lists is
+
+__global__ void __launch_bounds__(kThreads)
+    LinkTokens(EmbeddingShape shape, const int32_t* ids, int32_t* heads, int32_t* next) {
+  const int64_t token = int64_t{blockIdx.x} * kThreads + threadIdx.x;
+  if (token >= shape.tokens) return;
+  const int64_t row = ids[token] - shape.first_row;
+  if (row < 0 || row >= shape.rows) return;
+  next[token] = atomicExch(&heads[row], static_cast<int32_t>(token));
 }
 
+// A block a token, of which those at the head of a list work.
 template <class T>
 __global__ void __launch_bounds__(kThreads)
-    ScatterAdd(EmbeddingShape shape, const int32_t* ids, const T* dy, float* dtable) {
-  const int64_t packs = shape.columns / kLanes<T>;
-  const int64_t row = ids[blockIdx.x] - shape.first_row;
-  if (row < 0 || row >= shape.rows) return;
+    AddLists(EmbeddingShape shape, const int32_t* ids, const int32_t* heads, const int32_t* next,
+             const T* dy, float* dtable) {
+  constexpr int kCount = kLanes<T>;
+  constexpr int kAtOnce = 4;  // tokens whose gradients are asked for before any is used
+  const auto head = static_cast<int32_t>(blockIdx.x);
+  const int64_t row = ids[head] - shape.first_row;
+  if (row < 0 || row >= shape.rows || heads[row] != head) return;
+  const int64_t packs = shape.columns / kCount;
   for (int64_t c = threadIdx.x; c < packs; c += kThreads) {
-    const Pack<T> d = Packs(dy)[blockIdx.x * packs + c];
-    auto* out = reinterpret_cast<float4*>(dtable + row * shape.columns + c * kLanes<T>);
-    for (int j = 0; j < kLanes<T>; j += 4)
-      AddTo(out + j / 4, float4{d[j], d[j + 1], d[j + 2], d[j + 3]});
+    float* out = dtable + row * shape.columns + c * kCount;
+    auto sum = LoadFloats<kCount>(out);
+    for (int32_t token = head; token != kNone;) {
+      Pack<T> d[kAtOnce] = {};
+#pragma unroll
+      for (auto& pack : d) {
+        if (token == kNone) break;
+        pack = Packs(dy)[token * packs + c];
+        token = next[token];
+      }
+      for (const auto& pack : d)
+        for (int j = 0; j < kCount; ++j) sum.lane[j] += pack[j];
+    }
+    StoreFloats<kCount>(out, sum);
   }
 }
 
@@ -63,12 +80,22 @@ void EmbeddingForward(const EmbeddingShape& shape, DType dtype, const int32_t* i
   });
 }
 
+int64_t EmbeddingBackwardWorkspace(const EmbeddingShape& shape) {
+  return (shape.rows + shape.tokens) * int64_t{sizeof(int32_t)};
+}
+
 void EmbeddingBackward(const EmbeddingShape& shape, DType dtype, const int32_t* ids, const void* dy,
-                       float* dtable, Stream stream) {
+                       float* dtable, void* workspace, Stream stream) {
   CheckShape(shape, dtype);
+  auto* heads = static_cast<int32_t*>(workspace);
+  int32_t* next = heads + shape.rows;
+  SHARDPLAN_CHECK(cudaMemsetAsync(heads, 0xff, shape.rows * sizeof(int32_t), stream) ==
+                  cudaSuccess);
+  Launch(LinkTokens, GridOf(shape.tokens, kThreads), kThreads, stream, shape, ids, heads, next);
   Dispatch(dtype, [&](auto tag) {
     using T = typename decltype(tag)::Type;
-    Launch(ScatterAdd<T>, GridOf(shape.tokens, 1), kThreads, stream, shape, ids, As<T>(dy), dtable);
+    Launch(AddLists<T>, GridOf(shape.tokens, 1), kThreads, stream, shape, ids, heads, next,
+           As<T>(dy), dtable);
   });
 }
 }  // namespace shardplan::kernels

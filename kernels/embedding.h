@@ -27,6 +27,8 @@ void EmbeddingBackwardReference(const EmbeddingShape& shape, const int32_t* ids,
 
 void EmbeddingForward(const EmbeddingShape& shape, DType dtype, const int32_t* ids,
                       const void* table, void* y, Stream stream);
+int64_t EmbeddingBackwardWorkspace(const EmbeddingShape& shape);  // bytes
+// REQUIRES: tokens < 2^31.
 void EmbeddingBackward(const EmbeddingShape& shape, DType dtype, const int32_t* ids, const void* dy,
-                       float* dtable, Stream stream);
+                       float* dtable, void* workspace, Stream stream);
 }  // namespace shardplan::kernels

@@ -28,6 +28,11 @@ struct Layout {
 template <class T, int kPacks>
 struct Row {
   Pack<T> pack[kPacks];
+
+  __device__ void Keep() {
+#pragma unroll
+    for (auto& one : pack) KeepPacked(one);
+  }
 };
 
 // f(i, c) for the thread's i-th pack, which is the row's c-th.
@@ -40,10 +45,6 @@ __device__ void ForPacks(int64_t packs, Body&& body) {
   }
 }
 
-// Blocks of two packs a thread may take half of a multiprocessor's registers: two overlap.
-template <bool kLayer, int kPacks>
-inline constexpr int kBlocksAtOnce = kPacks <= (kLayer ? 1 : 2) ? 2 : 1;
-
 template <class T, bool kLayer, int kPacks>
 __global__ void __launch_bounds__(512, kPacks <= 2 ? 2 : 1)
     Forward(NormShape shape, NormForwardArgs<T, float> args) {
@@ -53,13 +54,6 @@ __global__ void __launch_bounds__(512, kPacks <= 2 ? 2 : 1)
   const int64_t packs = shape.columns / kLanes<T>;
   const int64_t start = row * packs;
 
-  // The variance is that about a value of the row, less the square of the mean's distance from it:
-  // one pass, and no cancellation however far the row lies from zero.
-  float pivot = 0;
-  if (kLayer) {
-    pivot = ToFloat(args.x[row * shape.columns]);
-    if (args.residual) pivot += ToFloat(args.residual[row * shape.columns]);
-  }
   // All that the row reads is asked for before any of it is used.
   Row<T, kPacks> sum;
   Row<T, kPacks> residual;
@@ -67,6 +61,13 @@ __global__ void __launch_bounds__(512, kPacks <= 2 ? 2 : 1)
     sum.pack[i] = Packs(args.x)[start + c];
     if (args.residual) residual.pack[i] = Packs(args.residual)[start + c];
   });
+  // The variance is that about a value of the row, less the square of the mean's distance from it:
+  // one pass, and no cancellation however far the row lies from zero.
+  float pivot = 0;
+  if (kLayer) {
+    pivot = ToFloat(args.x[row * shape.columns]);
+    if (args.residual) pivot += ToFloat(args.residual[row * shape.columns]);
+  }
   Pair totals = {0, 0};
   ForPacks<kPacks>(packs, [&](int i, int64_t c) {
     Pack<T>& x = sum.pack[i];
@@ -104,65 +105,101 @@ __global__ void __launch_bounds__(512, kPacks <= 2 ? 2 : 1)
   if (kLayer) args.mean[row] = mean;
 }
 
-// Blocks walk the rows in strides, so that each thread sums the weight's gradient of its columns
-// in registers and writes it once, to one row of `partials`.
+template <class T, int kPacks>
+__device__ Row<T, kPacks> LoadRow(const T* x, int64_t start, int64_t packs) {
+  Row<T, kPacks> row;
+  ForPacks<kPacks>(packs, [&](int i, int64_t c) { row.pack[i] = Packs(x)[start + c]; });
+  return row;
+}
+
+// Blocks walk the rows in strides, and ask for a thread's part of the next row before they use this
+// one's: memory never waits for a row's sum. Longer rows leave no registers for that.
+template <int kPacks>
+inline constexpr bool kAsksAhead = kPacks <= 2;
+
+// What a row's backward pass reads.
 template <class T, bool kLayer, int kPacks>
-__global__ void __launch_bounds__(512, kBlocksAtOnce<kLayer, kPacks>)
+struct BackwardInput {
+  Row<T, kPacks> sum;
+  Row<T, kPacks> dy;
+  Row<T, kPacks> dsum;
+  float mean;
+  float rstd;
+
+  __device__ BackwardInput(const NormShape& shape, const NormBackwardArgs<T, float>& args,
+                           int64_t row) {
+    const int64_t packs = shape.columns / kLanes<T>;
+    sum = LoadRow<T, kPacks>(args.sum, row * packs, packs);
+    dy = LoadRow<T, kPacks>(args.dy, row * packs, packs);
+    if (args.dsum) dsum = LoadRow<T, kPacks>(args.dsum, row * packs, packs);
+    mean = kLayer ? args.mean[row] : 0.f;
+    rstd = args.rstd[row];
+    sum.Keep();
+    dy.Keep();
+    if (args.dsum) dsum.Keep();
+  }
+};
+
+// Each thread sums the weight's gradient of its columns in registers and writes it once, to one row
+// of `partials`.
+template <class T, bool kLayer, int kPacks>
+__global__ void __launch_bounds__(512, kPacks == 1 ? 2 : 1)
     Backward(NormShape shape, NormBackwardArgs<T, float> args, float* partials) {
   __shared__ Pair scratch[2][kWarp];
+  using Input = BackwardInput<T, kLayer, kPacks>;
   const int64_t packs = shape.columns / kLanes<T>;
   const float share = 1.f / shape.columns;
   float dweight[kPacks][kLanes<T>] = {};
   float dbias[kPacks][kLanes<T>] = {};
   const int64_t walkers = int64_t{gridDim.x} * blockDim.y;
   const int64_t walker = int64_t{blockIdx.x} * blockDim.y + threadIdx.y;
+  // LayerNorm's sums of two gradients leave no registers for the weight, which the cache has.
+  Row<T, kPacks> kept;
+  if (!kLayer) {
+    kept = LoadRow<T, kPacks>(args.weight, 0, packs);
+    kept.Keep();
+  }
+  const auto weight_of = [&](int i, int64_t c) {
+    return kLayer ? Packs(args.weight)[c] : kept.pack[i];
+  };
+  Input next(shape, args, min(walker, shape.rows - 1));
 
   int turn = 0;
   for (int64_t row = walker; row < shape.rows; row += walkers, turn ^= 1) {
-    const int64_t start = row * packs;
-    const float mean = kLayer ? args.mean[row] : 0.f;
-    const float rstd = args.rstd[row];
-    // All that the row reads is asked for before any of it is used.
-    Row<T, kPacks> sum;
-    Row<T, kPacks> dy;
-    Row<T, kPacks> dsum;
-    ForPacks<kPacks>(packs, [&](int i, int64_t c) {
-      sum.pack[i] = Packs(args.sum)[start + c];
-      dy.pack[i] = Packs(args.dy)[start + c];
-      if (args.dsum) dsum.pack[i] = Packs(args.dsum)[start + c];
-    });
+    Input input = next;
+    const bool more = row + walkers < shape.rows;
+    if (kAsksAhead<kPacks> && more) next = Input(shape, args, row + walkers);
+    const float rstd = input.rstd;
     Pair along = {0, 0};  // the row's normal, and a row of ones
     ForPacks<kPacks>(packs, [&](int i, int64_t c) {
-      const Pack<T> weight = Packs(args.weight)[c];
+      const Pack<T> weight = weight_of(i, c);
       for (int j = 0; j < kLanes<T>; ++j) {
-        const float normal = (sum.pack[i][j] - mean) * rstd;
-        const float gradient = dy.pack[i][j] * weight[j];
+        const float normal = (input.sum.pack[i][j] - input.mean) * rstd;
+        const float gradient = input.dy.pack[i][j] * weight[j];
         along.first += gradient * normal;
         if (kLayer) along.second += gradient;
-        dweight[i][j] += dy.pack[i][j] * normal;
-        if (kLayer) dbias[i][j] += dy.pack[i][j];
+        dweight[i][j] += input.dy.pack[i][j] * normal;
+        if (kLayer) dbias[i][j] += input.dy.pack[i][j];
       }
     });
     along = RowSum(along, scratch[turn]);
-#pragma unroll
-    for (int i = 0; i < kPacks; ++i) {
-      KeepPacked(sum.pack[i]);
-      KeepPacked(dy.pack[i]);
-      if (args.dsum) KeepPacked(dsum.pack[i]);
-    }
+    input.sum.Keep();
+    input.dy.Keep();
+    if (args.dsum) input.dsum.Keep();
     along = {along.first * share, along.second * share};
 
     ForPacks<kPacks>(packs, [&](int i, int64_t c) {
-      const Pack<T> weight = Packs(args.weight)[c];
+      const Pack<T> weight = weight_of(i, c);
       Pack<T> dx;
       for (int j = 0; j < kLanes<T>; ++j) {
-        const float normal = (sum.pack[i][j] - mean) * rstd;
-        const float gradient = dy.pack[i][j] * weight[j];
+        const float normal = (input.sum.pack[i][j] - input.mean) * rstd;
+        const float gradient = input.dy.pack[i][j] * weight[j];
         const float through = rstd * (gradient - along.second - normal * along.first);
-        dx.Set(j, args.dsum ? through + dsum.pack[i][j] : through);
+        dx.Set(j, args.dsum ? through + input.dsum.pack[i][j] : through);
       }
-      Packs(args.dx)[start + c] = dx;
+      Packs(args.dx)[row * packs + c] = dx;
     });
+    if (!kAsksAhead<kPacks> && more) next = Input(shape, args, row + walkers);
   }
 
   ForPacks<kPacks>(packs, [&](int i, int64_t c) {
@@ -172,11 +209,6 @@ __global__ void __launch_bounds__(512, kBlocksAtOnce<kLayer, kPacks>)
       if (kLayer) partials[walkers * shape.columns + at + j] = dbias[i][j];
     }
   });
-}
-
-// LayerNorm sums two gradients in registers, so its threads take fewer columns.
-Layout BackwardLayout(const NormShape& shape, DType dtype) {
-  return Layout(shape, dtype, shape.kind == NormKind::kLayer ? 1 : 2);
 }
 
 // Enough blocks to fill each multiprocessor's 2048 threads once.
@@ -220,7 +252,7 @@ void NormForward(const NormShape& shape, DType dtype, const NormForwardArgs<void
 }
 
 int64_t NormBackwardWorkspace(const NormShape& shape, DType dtype) {
-  const Layout layout = BackwardLayout(shape, dtype);
+  const Layout layout(shape, dtype, 1);
   const int64_t sums = shape.kind == NormKind::kLayer ? 2 : 1;
   return sums * BackwardBlocks(shape, layout) * layout.block.y * shape.columns * 4;
 }
@@ -228,7 +260,7 @@ int64_t NormBackwardWorkspace(const NormShape& shape, DType dtype) {
 void NormBackward(const NormShape& shape, DType dtype, const NormBackwardArgs<void, float>& args,
                   void* workspace, Stream stream) {
   SHARDPLAN_CHECK((shape.kind == NormKind::kLayer) == (args.dbias && args.mean));
-  const Layout layout = BackwardLayout(shape, dtype);
+  const Layout layout(shape, dtype, 1);
   const unsigned blocks = BackwardBlocks(shape, layout);
   auto* partials = static_cast<float*>(workspace);
   DispatchNorm(shape, dtype, layout, [&](auto tag, auto is_layer, auto packs) {

@@ -97,13 +97,16 @@ __global__ void __launch_bounds__(kThreads)
 template <class T>
 __global__ void __launch_bounds__(kThreads)
     FromInt8(int64_t elements, const int8_t* y, const float* scales, T* x) {
-  const int64_t start = (int64_t{blockIdx.x} * kThreads + threadIdx.x) * kGroup;
+  struct alignas(kLanes<T>) In {
+    int8_t lane[kLanes<T>];
+  };
+  const int64_t start = (int64_t{blockIdx.x} * kThreads + threadIdx.x) * kLanes<T>;
   if (start >= elements) return;
-  const auto in = *reinterpret_cast<const Group<int8_t>*>(y + start);
+  const auto in = *reinterpret_cast<const In*>(y + start);
   const float scale = scales[start / kInt8Block];
-  Group<T> out;
-  for (int j = 0; j < kGroup; ++j) out.lane[j] = FromFloat<T>(in.lane[j] * scale);
-  *reinterpret_cast<Group<T>*>(x + start) = out;
+  Pack<T> out;
+  for (int j = 0; j < kLanes<T>; ++j) out.Set(j, in.lane[j] * scale);
+  *Packs(x + start) = out;
 }
 
 unsigned StridingBlocks(int64_t elements) {
@@ -156,8 +159,8 @@ void DequantizeInt8(int64_t elements, DType dtype, const int8_t* y, const float*
   SHARDPLAN_CHECK(elements > 0 && elements % kInt8Block == 0);
   Dispatch(dtype, [&](auto tag) {
     using T = typename decltype(tag)::Type;
-    Launch(FromInt8<T>, GridOf(elements, kThreads * kGroup), kThreads, stream, elements, y, scales,
-           As<T>(x));
+    Launch(FromInt8<T>, GridOf(elements, kThreads * kLanes<T>), kThreads, stream, elements, y,
+           scales, As<T>(x));
   });
 }
 }  // namespace shardplan::kernels

@@ -2,8 +2,8 @@
 // Gradient compression by top-k: the k entries of largest magnitude as (index, value) pairs, taken
 // out of the tensor so that what stays is the error to feed back.
 //
-// Found exactly, by a radix search over the magnitudes' bits: three passes that read, one that
-// reads and takes. The order of the pairs is not fixed, nor which of equal magnitudes are taken.
+// Found exactly, by a radix search over the magnitudes' bits: two passes that read (fp32: three),
+// one that reads and takes. The order of the pairs is not fixed, nor which of equal magnitudes are taken.
 #pragma once
 #include <cstdint>
 

@@ -133,8 +133,9 @@ Launcher Embed(const Context& c, bool backward) {
   void* y = c.Tensor();
   if (backward) {
     float* dtable = c.operands.Floats(kVocabulary * c.width);
+    void* workspace = c.operands.Room(EmbeddingBackwardWorkspace(shape));
     return [=, dtype = c.dtype](cudaStream_t s) {
-      EmbeddingBackward(shape, dtype, ids, y, dtable, s);
+      EmbeddingBackward(shape, dtype, ids, y, dtable, workspace, s);
     };
   }
   const void* table = c.operands.Normal(kVocabulary * c.width, c.dtype);
