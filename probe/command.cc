@@ -53,6 +53,9 @@ void AddCommon(CLI::App& app, Options& options) {
   app.add_option("--max-samples", rule.max_samples, "default 200")->type_name("N");
   app.add_option("--warm-up", options.measure.warm_up, "runs before the first sample; default 2")
       ->type_name("N");
+  app.add_option("--warm-up-time", options.measure.warm_up_time.value,
+                 "and so long: clocks settle under the work's own power; default 0")
+      ->type_name("SECONDS");
 }
 
 void AddLimits(CLI::App& app, Limits& limits) {

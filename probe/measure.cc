@@ -17,6 +17,26 @@ Result<Work> Evict(Device& device) {
     return device.Copy(to.at(), from.at(), to.bytes, stream);
   });
 }
+
+// So many runs of `once` last `time`.
+int Repeats(Seconds time, Seconds once) {
+  const double repeats = std::ceil(time.value / std::max(once.value, 1e-9));
+  return static_cast<int>(std::clamp(repeats, 1.0, 10'000.0));
+}
+
+// What one run takes once `work` has run as often and as long as the options want.
+Result<Seconds> WarmUp(Device& device, Stream& stream, const Work& work,
+                       const MeasureOptions& options) {
+  Result<Seconds> once = TimeOf(device, stream, work, std::max(1, options.warm_up));
+  if (once) once = TimeOf(device, stream, work, 1);
+  // Without a gap, in runs short enough for a cancellation to be seen between them.
+  for (Seconds spent{}; once && spent < options.warm_up_time;) {
+    const int runs = Repeats(options.warm_up_time / 4, *once);
+    once = TimeOf(device, stream, work, runs);
+    if (once) spent += *once * runs;
+  }
+  return once;
+}
 }  // namespace
 
 Result<Seconds> TimeOf(Device& device, Stream& stream, const Work& work, int runs) {
@@ -34,8 +54,7 @@ Result<Seconds> TimeOf(Device& device, Stream& stream, const Work& work, int run
 
 Result<Summary> Measure(Device& device, Stream& stream, const Work& work,
                         const MeasureOptions& options) {
-  Result<Seconds> once = TimeOf(device, stream, work, std::max(1, options.warm_up));
-  if (once) once = TimeOf(device, stream, work, 1);
+  const Result<Seconds> once = WarmUp(device, stream, work, options);
   if (!once) return tl::unexpected(once.error());
 
   Work before = options.before;
@@ -44,8 +63,7 @@ Result<Summary> Measure(Device& device, Stream& stream, const Work& work,
     if (!made) return tl::unexpected(made.error());
     before = std::move(*made);
   }
-  const double repeats = std::ceil(options.least_sample.value / std::max(once->value, 1e-9));
-  const int runs = before ? 1 : static_cast<int>(std::clamp(repeats, 1.0, 10'000.0));
+  const int runs = before ? 1 : Repeats(options.least_sample, *once);
   std::vector<double> samples;
   Seconds spent{};
   Stop stop = Stop::kGoOn;

@@ -8,7 +8,8 @@ namespace shardplan::probe {
 
 struct MeasureOptions {
   StoppingRule rule;
-  int warm_up = 2;             // runs before the first sample
+  int warm_up = 2;             // runs before the first sample, at least
+  Seconds warm_up_time{};      // and as long as this: clocks settle under the work's own power
   Seconds least_sample{1e-3};  // short work is repeated within a sample up to this
   bool cold = false;           // evict the last cache before each sample, which then holds one run
   Work before;                 // run before each sample, not measured; a sample then holds one run

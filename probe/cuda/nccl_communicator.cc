@@ -68,6 +68,10 @@ ncclResult_t Call(const CollectiveCall& call, int rank, int size, ncclComm_t com
   return ended;
 }
 
+// ncclCommSplit of a non-blocking communicator returns success at once, and the child later (seen
+// with NCCL 2.28.9): what has only begun.
+ncclResult_t Begun(ncclResult_t status) { return status == ncclSuccess ? ncclInProgress : status; }
+
 // The root's id, by the store; a world of one rank needs none.
 Result<ncclUniqueId> ShareId(World& world, int rank, const std::string& name) {
   ncclUniqueId id{};
@@ -171,7 +175,7 @@ Result<std::optional<Seconds>> NcclCommunicator::Predict(const CollectiveCall& c
     config.blocking = 1;
     config.splitShare = 1;
     const Result<void> split =
-        Settle(ncclCommSplit(comm_, 0, rank_, &oracle_, &config), "ncclCommSplit");
+        Settle(Begun(ncclCommSplit(comm_, 0, rank_, &oracle_, &config)), "ncclCommSplit");
     if (!split) return tl::unexpected(split.error());
   }
   ncclSimInfo_t info = NCCL_SIM_INFO_INITIALIZER;
@@ -196,16 +200,15 @@ Result<std::unique_ptr<Communicator>> NcclCommunicator::Split(int color, bool sh
   config.blocking = 0;
   config.splitShare = share ? 1 : 0;
   ncclComm_t child = nullptr;
-  const Result<void> split =
-      Settle(ncclCommSplit(comm_, color < 0 ? NCCL_SPLIT_NOCOLOR : color, rank_, &child, &config),
-             "ncclCommSplit");
+  const ncclResult_t status =
+      ncclCommSplit(comm_, color < 0 ? NCCL_SPLIT_NOCOLOR : color, rank_, &child, &config);
+  const Result<void> split = Settle(Begun(status), "ncclCommSplit");
   if (!split) return tl::unexpected(split.error());
   if (color < 0 || child == nullptr) return nullptr;
   std::unique_ptr<NcclCommunicator> made(new NcclCommunicator(device_, 0, 1));
   made->comm_ = child;
   // The child settles by itself.
-  ncclResult_t state = ncclInProgress;
-  if (const Result<void> settled = made->Settle(state, "ncclCommSplit"); !settled)
+  if (const Result<void> settled = made->Settle(ncclInProgress, "ncclCommSplit"); !settled)
     return tl::unexpected(settled.error());
   ncclCommUserRank(child, &made->rank_);
   ncclCommCount(child, &made->size_);

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gmock/gmock.h>
 
+#include <chrono>
+#include <thread>
+
 #include "probe/host/host_stream.h"
 #include "probe/measure.h"
 #include "probe/watch.h"
@@ -47,6 +50,25 @@ TEST_F(HostDeviceTest, MemoryIsCountedAndGivenBack) {
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().code, Code::kResourceExhausted);
   EXPECT_EQ(device_->Memory().refused, std::size_t{1} << 50);
+}
+
+// Clocks and caches settle under the work itself, for as long as was asked.
+TEST_F(HostDeviceTest, WarmingUpLastsAsLongAsAsked) {
+  const auto runs_with = [&](Seconds time) {
+    int runs = 0;
+    const Work work = [&runs](Stream&) -> Result<void> {
+      ++runs;
+      std::this_thread::sleep_for(std::chrono::milliseconds(2));
+      return {};
+    };
+    MeasureOptions options{.rule = {.min_samples = 1, .max_samples = 1}, .warm_up_time = time};
+    EXPECT_TRUE(Measure(*device_, *stream_, work, options));
+    return runs;
+  };
+  EXPECT_LE(runs_with({}), 5);
+  // The host's stream does not wait for a work that enqueues nothing: what counts is what the
+  // events between runs saw.
+  EXPECT_GE(runs_with({0.05}), 10);
 }
 
 TEST_F(HostDeviceTest, AStreamRunsInOrderAndWaitsForEvents) {
