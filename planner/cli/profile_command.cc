@@ -60,6 +60,8 @@ class Points {
                   {"k", WholeNumber(gemm.k)},
                   {"dtype", NameOf(gemm.number)}};
       if (gemm.batch > 1) params["batch"] = WholeNumber(gemm.batch);
+      if (gemm.pass == Demand::Pass::kInput) params["pass"] = "input";
+      if (gemm.pass == Demand::Pass::kWeight) params["pass"] = "weight";
       Add("gemm", std::move(params), gemm.step);
     }
     for (const Demand::Attention& one : demand.attentions)
@@ -174,7 +176,9 @@ Result<int> Measure(const ProfileOptions& options, const std::vector<Point>& poi
       return tl::unexpected(
           Error{Code::kInternal, fmt::format("shardplan: {} cannot be written", path.string())});
   }
-  Launch launch{.processes = processes, .arguments = {"points", path.string()}};
+  // As within a step, whose kernels leave the GPU no time to cool: at the clocks that last.
+  Launch launch{.processes = processes,
+                .arguments = {"points", path.string(), "--warm-up-time", "0.1"}};
   launch.share_gpu = options.share_gpu;
   launch.arguments.insert(launch.arguments.end(), options.rest.begin(), options.rest.end());
   Result<int> code = RunRanks(launch, [&](const std::string& line) {

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <tuple>
 
 #include "planner/cost/cutting.h"
 #include "planner/cost/kernel_time.h"
@@ -60,10 +61,11 @@ class Asking : public Cutting {
 
   // Forward, the input's gradient and the weight's.
   void Products(Number number, double m, double n, double k, double batch, double times) {
-    for (const auto& [rows, columns, depth] :
-         {std::array{m, n, k}, std::array{m, k, n}, std::array{n, k, m}})
+    using Pass = Demand::Pass;
+    for (const auto& [pass, rows, columns, depth] :
+         {std::tuple(Pass::kForward, m, n, k), {Pass::kInput, m, k, n}, {Pass::kWeight, n, k, m}})
       demand_.gemms.push_back(
-          {number, rows, columns, depth, batch,
+          {pass, number, rows, columns, depth, batch,
            GemmTime(machine_.gpu, number, rows, columns, depth, batch) * times});
   }
 
@@ -101,7 +103,8 @@ class Asking : public Cutting {
     const double heads = op.heads / sharding_.tp;
     const Flops flops{2 * heads * batch * seq * seq * (op.qk_dim + op.v_dim) / 2};
     const Seconds once =
-        FlashTime(machine_.gpu, number_, flops, op.qk_dim, seq, FlashKernel::kNewest);
+        FlashTime(machine_.gpu, number_, flops, op.qk_dim, seq, FlashKernel::kNewest) +
+        FlashBackwardTime(machine_.gpu, number_, flops, op.qk_dim, seq, FlashKernel::kNewest);
     demand_.attentions.push_back(
         {batch, heads, std::max(1.0, op.kv_heads / sharding_.tp), seq, op.qk_dim, once * times});
   }

@@ -12,7 +12,10 @@
 namespace shardplan {
 
 struct Demand {
+  // Of the products of a linear layer: y = x W^T, the input's gradient and the weight's.
+  enum class Pass { kForward, kInput, kWeight };
   struct Gemm {
+    Pass pass = Pass::kForward;
     Number number = Number::kBf16;
     double m = 0, n = 0, k = 0, batch = 1;
     Seconds step;

@@ -11,13 +11,18 @@ namespace shardplan {
 Correction::Shape GemmShape(double m, double n, double k, double batch) {
   return {std::log(m * batch), std::log(n), std::log(k)};
 }
+// The FLOPs over those of one head tell how many heads share the GPU.
 Correction::Shape FlashShape(double flops, double head_dim, double keys) {
-  return {std::log(flops) / 2, std::log(head_dim), std::log(keys)};
+  return {std::log(flops / (head_dim * keys * keys)), std::log(head_dim), std::log(keys)};
 }
 Correction::Shape StreamShape(Bytes bytes) { return {std::log(bytes.value), 0, 0}; }
+Correction::Shape PassShape(Bytes bytes, double width) {
+  return {std::log(bytes.value), std::log(width), 0};
+}
 
 std::shared_ptr<const KernelProfile> CorrectionsOf(Gpu gpu, const KernelMeasurements& measured) {
-  if (measured.gemms.empty() && measured.attentions.empty() && measured.streams.empty())
+  if (measured.gemms.empty() && measured.attentions.empty() && measured.streams.empty() &&
+      measured.passes.empty())
     return nullptr;
   gpu.profile = nullptr;  // predictions alone
   const auto profile = std::make_shared<KernelProfile>();
@@ -29,12 +34,17 @@ std::shared_ptr<const KernelProfile> CorrectionsOf(Gpu gpu, const KernelMeasurem
     // A causal kernel skips the half of the scores that is masked.
     const double seen = one.causal ? 0.5 : 1;
     const double flops = 4 * one.batch * one.heads * one.seq * one.seq * one.head_dim * seen;
+    const auto predict = one.backward ? FlashBackwardTime : FlashTime;
     const Seconds predicted =
-        FlashTime(gpu, one.number, {flops}, one.head_dim, one.seq, FlashKernel::kNewest);
-    profile->attention.Add(FlashShape(flops, one.head_dim, one.seq), one.time / predicted);
+        predict(gpu, one.number, {flops}, one.head_dim, one.seq, FlashKernel::kNewest);
+    Correction& correction = one.backward ? profile->attention_backward : profile->attention;
+    correction.Add(FlashShape(flops, one.head_dim, one.seq), one.time / predicted);
   }
   for (const MeasuredStream& one : measured.streams)
     profile->stream.Add(StreamShape(one.bytes), one.time / StreamTime(gpu, one.bytes));
+  for (const MeasuredPass& one : measured.passes)
+    profile->passes[one.name].Add(PassShape(one.bytes, one.width),
+                                  one.time / MemoryPassTime(gpu, one.name, one.bytes, one.width));
   return profile;
 }
 }  // namespace shardplan

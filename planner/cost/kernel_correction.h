@@ -2,6 +2,7 @@
 // Measured kernels beside what kernel_time.h predicts of them.
 #pragma once
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "planner/machine/machine.h"
@@ -14,9 +15,10 @@ struct MeasuredGemm {
   double m = 0, n = 0, k = 0, batch = 1;
   Seconds time;
 };
-// Forward passes of flash attention.
+// Flash attention.
 struct MeasuredAttention {
   Number number = Number::kBf16;
+  bool backward = false;
   double batch = 0, heads = 0, seq = 0, head_dim = 0;
   bool causal = true;
   Seconds time;
@@ -26,10 +28,18 @@ struct MeasuredStream {
   Bytes bytes;
   Seconds time;
 };
+// A memory-bound pass, named as in probe/passes.h, that must move `bytes`.
+struct MeasuredPass {
+  std::string name;
+  Bytes bytes;
+  double width = 0;  // elements of a row
+  Seconds time;
+};
 struct KernelMeasurements {
   std::vector<MeasuredGemm> gemms;
   std::vector<MeasuredAttention> attentions;
   std::vector<MeasuredStream> streams;
+  std::vector<MeasuredPass> passes;
 };
 
 // What corrects the predictions of `gpu`; null where nothing was measured.
@@ -39,4 +49,5 @@ std::shared_ptr<const KernelProfile> CorrectionsOf(Gpu gpu, const KernelMeasurem
 Correction::Shape GemmShape(double m, double n, double k, double batch);
 Correction::Shape FlashShape(double flops, double head_dim, double keys);
 Correction::Shape StreamShape(Bytes bytes);
+Correction::Shape PassShape(Bytes bytes, double width);
 }  // namespace shardplan

@@ -60,6 +60,37 @@ double GemmFactor(const Gpu& gpu, Number number, double m, double n, double k, d
   const auto found = gpu.profile->gemm.find(number);
   return found == gpu.profile->gemm.end() ? 1 : found->second.At(GemmShape(m, n, k, batch));
 }
+Seconds PlainFlashTime(const Gpu& gpu, Number number, Flops flops, double head_dim, double keys,
+                       FlashKernel kernel) {
+  if (flops.value <= 0) return {};
+  // 8-bit products do not change attention.
+  const bool wide = number == Number::kFp32 || number == Number::kTf32;
+  const FlopsPerSecond peak =
+      wide ? Max(PeakOf(gpu, number), gpu.fp32) : PeakOf(gpu, Number::kBf16);
+  // A head dimension of 64 leaves the tensor cores waiting for the exponentials; short sequences
+  // for the first and last blocks: 215 (d 64, 1k) to 648 TFLOP/s (d 128, 16k) on one H200.
+  const double full_width = head_dim >= 96 ? 1.0 : head_dim >= 64 ? 0.72 : 0.5;
+  const double length = keys / (keys + 600);
+  // The fp32 kernel is not tuned as flash attention is.
+  const double cap = wide ? 0.4 : KernelRate(gpu, kernel) / peak.value;
+  const double efficiency = std::min(gpu.attention_efficiency, cap);
+  // An older kernel's tensor cores wait less for the exponentials.
+  const double width = std::pow(full_width, efficiency / gpu.attention_efficiency);
+  const FlopsPerSecond rate = peak * (efficiency * PowerFactor(gpu) * width * length);
+  return flops / rate + gpu.launch;
+}
+
+// What measurements of such attention say beside the prediction; 1 without any. A profile measures
+// the newest kernel.
+double FlashFactor(const Gpu& gpu, Correction KernelProfile::*pass, Flops flops, double head_dim,
+                   double keys, FlashKernel kernel) {
+  if (!gpu.profile || kernel != FlashKernel::kNewest || flops.value <= 0) return 1;
+  return ((*gpu.profile).*pass).At(FlashShape(flops.value, head_dim, keys));
+}
+
+// The backward's five products run at about 0.85 of the rate of the forward's two (H200: 3.0 times
+// the forward).
+constexpr double kFlashBackward = 2.5 / 0.85;
 }  // namespace
 
 FlopsPerSecond PeakOf(const Gpu& gpu, Number number) {
@@ -112,25 +143,23 @@ Seconds GemmTime(const Gpu& gpu, Number number, double m, double n, double k, do
 
 Seconds FlashTime(const Gpu& gpu, Number number, Flops flops, double head_dim, double keys,
                   FlashKernel kernel) {
-  if (flops.value <= 0) return {};
-  // 8-bit products do not change attention.
-  const bool wide = number == Number::kFp32 || number == Number::kTf32;
-  const FlopsPerSecond peak =
-      wide ? Max(PeakOf(gpu, number), gpu.fp32) : PeakOf(gpu, Number::kBf16);
-  // A head dimension of 64 leaves the tensor cores waiting for the exponentials; short sequences
-  // for the first and last blocks: 215 (d 64, 1k) to 648 TFLOP/s (d 128, 16k) on one H200.
-  const double full_width = head_dim >= 96 ? 1.0 : head_dim >= 64 ? 0.72 : 0.5;
-  const double length = keys / (keys + 600);
-  // The fp32 kernel is not tuned as flash attention is.
-  const double cap = wide ? 0.4 : KernelRate(gpu, kernel) / peak.value;
-  const double efficiency = std::min(gpu.attention_efficiency, cap);
-  // An older kernel's tensor cores wait less for the exponentials.
-  const double width = std::pow(full_width, efficiency / gpu.attention_efficiency);
-  const FlopsPerSecond rate = peak * (efficiency * PowerFactor(gpu) * width * length);
-  const bool measured = gpu.profile && kernel == FlashKernel::kNewest;  // what a profile measures
-  const double factor =
-      measured ? gpu.profile->attention.At(FlashShape(flops.value, head_dim, keys)) : 1;
-  return (flops / rate + gpu.launch) * factor;
+  return PlainFlashTime(gpu, number, flops, head_dim, keys, kernel) *
+         FlashFactor(gpu, &KernelProfile::attention, flops, head_dim, keys, kernel);
+}
+
+Seconds FlashBackwardTime(const Gpu& gpu, Number number, Flops flops, double head_dim, double keys,
+                          FlashKernel kernel) {
+  return PlainFlashTime(gpu, number, flops, head_dim, keys, kernel) *
+         (kFlashBackward *
+          FlashFactor(gpu, &KernelProfile::attention_backward, flops, head_dim, keys, kernel));
+}
+
+Seconds MemoryPassTime(const Gpu& gpu, const std::string& name, Bytes bytes, double width) {
+  const Seconds plain = PlainStreamTime(gpu, bytes, 1) + gpu.launch;
+  if (!gpu.profile) return plain;
+  const auto found = gpu.profile->passes.find(name);
+  return found == gpu.profile->passes.end() ? plain
+                                            : plain * found->second.At(PassShape(bytes, width));
 }
 
 Seconds StreamTime(const Gpu& gpu, Bytes bytes, double efficiency) {

@@ -3,6 +3,8 @@
 //
 // Pure functions of the GPU's figures (configs/gpus) and the shape. (planner/README.md, Eq. 3-6)
 #pragma once
+#include <string>
+
 #include "planner/base/quantity.h"
 #include "planner/machine/machine.h"
 
@@ -23,6 +25,12 @@ enum class FlashKernel {
 // head dimension `head_dim` over `keys` keys.
 Seconds FlashTime(const Gpu& gpu, Number number, Flops flops, double head_dim, double keys,
                   FlashKernel kernel);
+// Its backward, where the forward executes `flops`.
+Seconds FlashBackwardTime(const Gpu& gpu, Number number, Flops flops, double head_dim, double keys,
+                          FlashKernel kernel);
+// One of our own memory-bound passes, named as in probe/passes.h: `bytes` at the streaming bandwidth
+// where no profile knows it, over rows of `width` elements.
+Seconds MemoryPassTime(const Gpu& gpu, const std::string& name, Bytes bytes, double width);
 // A pass that reads and writes `bytes` in all, at `efficiency` of the streaming bandwidth.
 Seconds StreamTime(const Gpu& gpu, Bytes bytes, double efficiency = 1);
 }  // namespace shardplan

@@ -252,12 +252,12 @@ class Walk : public Cutting {
     } else {
       const bool windowed = op.window > 0 && op.window < keys_;
       const double seen = conventions_.attention_skips_masked && !windowed ? 0.5 : 1;
-      const Seconds forward = FlashTime(machine_.gpu, number_, whole * seen, op.qk_dim,
-                                        ulysses ? keys : keys / sharding_.cp, KernelOf(op)) /
-                              conventions_.attention_factor;
-      // Five products instead of two, at about 0.85 of the forward's rate (H200: 3.0 times the
-      // forward).
-      compute.Add(forward, forward * (2.5 / 0.85));
+      const auto time = [&](auto pass) {
+        return pass(machine_.gpu, number_, whole * seen, op.qk_dim,
+                    ulysses ? keys : keys / sharding_.cp, KernelOf(op)) /
+               conventions_.attention_factor;
+      };
+      compute.Add(time(FlashTime), time(FlashBackwardTime));
     }
     if (sharding_.cp == 1) return;
     const double width = conventions_.compute_bytes;

@@ -33,10 +33,10 @@ const MeasuredCurve* CollectiveProfile::Find(Collective op, Group group) const {
 void Correction::Add(const Shape& shape, double factor) {
   for (Point& point : points_)
     if (point.shape == shape) {
-      point.log_factor = std::log(factor);
+      point.log_factor += (std::log(factor) - point.log_factor) / ++point.count;
       return;
     }
-  points_.push_back({shape, std::log(factor)});
+  points_.push_back({shape, std::log(factor), 1});
 }
 
 double Correction::At(const Shape& shape) const {

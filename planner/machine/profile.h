@@ -7,6 +7,7 @@
 #pragma once
 #include <array>
 #include <map>
+#include <string>
 #include <vector>
 
 #include "planner/base/quantity.h"
@@ -60,7 +61,7 @@ struct CollectiveProfile {
 class Correction {
  public:
   using Shape = std::array<double, 3>;  // in logarithms; 0 where fewer count
-  // `factor`: measured over predicted. REQUIRES: factor > 0.
+  // `factor`: measured over predicted; of one shape the mean in logarithms counts. REQUIRES: > 0.
   void Add(const Shape& shape, double factor);
   bool Empty() const { return points_.empty(); }
   // 1 where nothing was measured; a measured shape's own factor; else the mean of all in
@@ -72,14 +73,17 @@ class Correction {
   struct Point {
     Shape shape;
     double log_factor;
+    int count;
   };
-  std::vector<Point> points_;
+  std::vector<Point> points_;  // by size; times do not fall
 };
 
 // A GPU's kernels. Products and attention by the format of their numbers.
 struct KernelProfile {
-  std::map<Number, Correction> gemm;  // by m (times batch), n and k
-  Correction attention;               // forward: by FLOPs, head_dim and keys
-  Correction stream;                  // by bytes
+  std::map<Number, Correction> gemm;         // by m (times batch), n and k
+  Correction attention, attention_backward;  // by heads (times batch), head_dim and keys
+  Correction stream;                         // by bytes
+  // Memory-bound passes by their names (probe/passes.h), by bytes and the width of a row.
+  std::map<std::string, Correction> passes;
 };
 }  // namespace shardplan

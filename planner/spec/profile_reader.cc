@@ -8,7 +8,6 @@
 #include <sstream>
 #include <utility>
 
-#include "planner/report/collectives_report.h"
 #include "planner/spec/yaml_tree.h"
 
 namespace shardplan {
@@ -119,38 +118,46 @@ std::optional<Number> NumberOf(const std::string& name) {
   return std::nullopt;
 }
 
-std::optional<Collective> OpOf(const std::string& name) {
-  for (int op = 0; op < kCollectives; ++op)
-    if (name == Name(static_cast<Collective>(op))) return static_cast<Collective>(op);
-  return std::nullopt;
-}
-
 void AddCollective(const Params& params, Seconds time, CollectiveProfile& profile) {
-  const auto op = OpOf(params.Word("op"));
+  const auto op = CollectiveOf(params.Word("op"));
   const auto ranks = params.Positive("ranks"), bytes = params.Positive("bytes");
   if (!op || !ranks || !bytes) return;
   const int stride = static_cast<int>(params.Positive("stride").value_or(1));
   profile.curves[{*op, static_cast<int>(*ranks), stride}].Add({*bytes}, time);
 }
 
-void AddKernel(const std::string& probe, const Params& params, Seconds time,
-               KernelMeasurements& kernels) {
+void AddGemm(const Params& params, Seconds time, KernelMeasurements& kernels) {
   const auto number = NumberOf(params.Word("dtype"));
-  const double batch = params.Positive("batch").value_or(1);
-  if (probe == "gemm") {
-    const auto m = params.Positive("m"), n = params.Positive("n"), k = params.Positive("k");
-    if (number && m && n && k) kernels.gemms.push_back({*number, *m, *n, *k, batch, time});
-  } else if (probe == "attention" && params.Word("pass") == "forward") {
-    const auto heads = params.Positive("heads"), seq = params.Positive("seq"),
-               head_dim = params.Positive("head_dim");
-    if (heads && seq && head_dim)
-      kernels.attentions.push_back({number.value_or(Number::kBf16), batch, *heads, *seq, *head_dim,
-                                    params.Flag("causal"), time});
-  } else if (probe == "copy" && params.Word("kind") == "device") {
+  const auto m = params.Positive("m"), n = params.Positive("n"), k = params.Positive("k");
+  // A step takes the library's first proposal.
+  if (!number || !m || !n || !k || params.Positive("candidates")) return;
+  kernels.gemms.push_back({*number, *m, *n, *k, params.Positive("batch").value_or(1), time});
+}
+
+void AddAttention(const Params& params, Seconds time, KernelMeasurements& kernels) {
+  const auto number = NumberOf(params.Word("dtype"));
+  const auto heads = params.Positive("heads"), seq = params.Positive("seq"),
+             head_dim = params.Positive("head_dim");
+  if (!heads || !seq || !head_dim) return;
+  kernels.attentions.push_back({number.value_or(Number::kBf16), params.Word("pass") == "backward",
+                                params.Positive("batch").value_or(1), *heads, *seq, *head_dim,
+                                params.Flag("causal"), time});
+}
+
+void AddKernel(const Json& record, const Params& params, Seconds time,
+               KernelMeasurements& kernels) {
+  if (params.Flag("cold")) return;  // operands come from the kernel before
+  const std::string probe = record["probe"];
+  if (probe == "gemm") AddGemm(params, time, kernels);
+  if (probe == "attention") AddAttention(params, time, kernels);
+  if (probe == "copy" && params.Word("kind") == "device")
     // A copy reads and writes what it moves.
     if (const auto bytes = params.Positive("bytes"))
       kernels.streams.push_back({{2 * *bytes}, time});
-  }
+  const double rate = record.value("bytes_per_second", 0.0);
+  const auto width = params.Positive("width");
+  if (probe == "elementwise" && rate > 0 && width)
+    kernels.passes.push_back({params.Word("name"), Bytes{rate * time.value}, *width, time});
 }
 }  // namespace
 
@@ -181,11 +188,10 @@ Measurements MeasurementsOf(const std::vector<Json>& records) {
       if (record.value("metric", "") != "seconds" || median <= 0 ||
           params.Flag("in_place") != in_place || (check != "ok" && check != "none"))
         continue;
-      const std::string probe = record["probe"];
-      if (probe == "collectives")
+      if (record["probe"] == "collectives")
         AddCollective(params, {median}, measurements.collectives);
       else
-        AddKernel(probe, params, {median}, measurements.kernels);
+        AddKernel(record, params, {median}, measurements.kernels);
     }
   return measurements;
 }

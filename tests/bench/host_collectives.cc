@@ -5,6 +5,8 @@
 // filter limits, in three topologies. Some sizes make the profile; the others are predicted from
 // it, as `cluster.profile` would, and compared. A table goes to standard output as CSV, the records
 // to FOLDER if one is named. Needs root and iproute2; without them it says so and exits with 77.
+#include "tests/evidence/host_collectives.h"
+
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -20,9 +22,6 @@
 #include <vector>
 
 #include "planner/report/collectives_report.h"
-#include "planner/spec/catalogue.h"
-#include "planner/spec/problem.h"
-#include "planner/spec/profile_reader.h"
 
 namespace {
 namespace fs = std::filesystem;
@@ -119,44 +118,6 @@ bool Measure(const Network& network, const char* sizes, const fs::path& file) {
   return std::system(command.c_str()) == 0;  // NOLINT(cert-env33-c)
 }
 
-std::vector<Json> RecordsOf(const fs::path& file) {
-  const Result<SourcePtr> source = ReadSource(file.string(), {});
-  const Result<std::vector<Json>> records =
-      source ? ReadRecords(*source) : tl::unexpected(source.error());
-  if (records) return *records;
-  std::fprintf(stderr, "%s\n", records.error().message.c_str());
-  return {};
-}
-
-// Four nodes of one rank each; what their data sheets say matters only beyond the measured sizes.
-Machine MachineWith(const std::vector<Json>& profile) {
-  const Result<Problem> problem = ParseProblem(
-      "cluster: {gpu: rtx-4090, nodes: 4, gpus_per_node: 1, scale_out: 1x1Gb/s ethernet}", "spec",
-      {}, Needs::kCluster);
-  if (!problem) {
-    std::fprintf(stderr, "%s\n", problem.error().message.c_str());
-    std::exit(1);
-  }
-  Machine machine = problem->machine;
-  Apply(MeasurementsOf(profile), machine);
-  return machine;
-}
-
-// Prints a line a record; adds the errors.
-void Compare(const Topology& topology, const Machine& machine, const std::vector<Json>& records,
-             std::vector<double>& errors) {
-  const Communicator group(machine, {kRanks, 1});
-  for (const Json& record : records) {
-    const std::string name = record["params"]["op"];
-    const double bytes = record["params"]["bytes"], measured = record["median"];
-    Collective op = Collective::kAllReduce;
-    while (Name(op) != name) op = static_cast<Collective>(static_cast<int>(op) + 1);
-    const double predicted = group.Time(op, {bytes}).value, error = predicted / measured - 1;
-    std::printf("%s,%s,%.0f,%.6f,%.6f,%+.3f\n", topology.name, name.c_str(), bytes, measured,
-                predicted, error);
-    errors.push_back(std::fabs(error));
-  }
-}
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -175,10 +136,19 @@ int main(int argc, char** argv) {
     }
     std::string stem = topology.name;
     std::replace(stem.begin(), stem.end(), ' ', '-');
-    const fs::path profile = folder / ("host-collectives-" + stem + ".profile.jsonl"),
-                   truth = folder / ("host-collectives-" + stem + ".truth.jsonl");
+    const fs::path profile = folder / (stem + ".profile.jsonl"),
+                   truth = folder / (stem + ".truth.jsonl");
     if (!Measure(network, kMeasured, profile) || !Measure(network, kPredicted, truth)) return 1;
-    Compare(topology, MachineWith(RecordsOf(profile)), RecordsOf(truth), errors);
+    const auto predicted = evidence::PredictFromProfile(profile.string(), truth.string());
+    if (!predicted) {
+      std::fprintf(stderr, "%s\n", predicted.error().message.c_str());
+      return 1;
+    }
+    for (const evidence::PredictedCollective& one : *predicted) {
+      std::printf("%s,%s,%.0f,%.6f,%.6f,%+.3f\n", topology.name, Name(one.op), one.bytes.value,
+                  one.measured.value, one.predicted.value, one.Error());
+      errors.push_back(std::fabs(one.Error()));
+    }
     std::fflush(stdout);
     if (argc < 2) {
       fs::remove(profile);

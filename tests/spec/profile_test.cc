@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // cluster.profile: records become corrections of what is predicted.
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <unistd.h>
 
@@ -71,6 +72,52 @@ TEST_F(ProfileTest, MeasuredProductsCorrectThoseAroundThem) {
               GemmTime(plain.gpu, Number::kFp32, 4096, 4096, 4096))
         << "another format was not measured";
   }
+}
+
+std::string AttentionRecord(const char* pass, double seconds) {
+  return fmt::format(
+      R"({{"schema":"shardplan.record/v1","probe":"attention","params":{{"batch":2,"heads":16,)"
+      R"("kv_heads":4,"seq":4096,"head_dim":128,"causal":true,"pass":"{}","dtype":"bf16"}},)"
+      R"("metric":"seconds","unit":"s","median":{},"check":"none"}})"
+      "\n",
+      pass, seconds);
+}
+
+// Forward and backward are corrected each by its own; an older kernel was not measured.
+TEST_F(ProfileTest, MeasuredAttentionCorrectsEachPass) {
+  const Machine machine =
+      *MachineWith(AttentionRecord("forward", 0.002) + AttentionRecord("backward", 0.007));
+  const Machine plain = *MachineWith("");
+  const Flops flops{4.0 * 2 * 16 * 4096 * 4096 * 128 / 2};
+  const auto time = [&](const Machine& m, auto pass, FlashKernel kernel) {
+    return pass(m.gpu, Number::kBf16, flops, 128, 4096, kernel).value;
+  };
+  EXPECT_NEAR(time(machine, FlashTime, FlashKernel::kNewest), 0.002, 1e-12);
+  EXPECT_NEAR(time(machine, FlashBackwardTime, FlashKernel::kNewest), 0.007, 1e-12);
+  EXPECT_EQ(time(machine, FlashTime, FlashKernel::kVersion2),
+            time(plain, FlashTime, FlashKernel::kVersion2));
+}
+
+// A pass is known by its name, and by the bytes that its rate counts.
+TEST_F(ProfileTest, MeasuredPassesCorrectTheirOwnKind) {
+  const std::string record =
+      R"({"schema":"shardplan.record/v1","probe":"elementwise","params":{"name":"swiglu",)"
+      R"("elements":67108864,"width":4096,"dtype":"bf16"},"metric":"seconds","unit":"s",)"
+      R"("median":0.0002,"check":"none","bytes_per_second":2e12})";
+  const Machine machine = *MachineWith(record + "\n"), plain = *MachineWith("");
+  const Bytes bytes{4e8};
+  EXPECT_NEAR(MemoryPassTime(machine.gpu, "swiglu", bytes, 4096).value, 0.0002, 1e-12);
+  EXPECT_EQ(MemoryPassTime(machine.gpu, "gelu", bytes, 4096),
+            MemoryPassTime(plain.gpu, "gelu", bytes, 4096));
+}
+
+// Operands of a step's kernels come from the kernel before, and its products are the library's
+// first proposal.
+TEST_F(ProfileTest, WhatNoStepDoesSaysNothing) {
+  std::string cold = kGemm, candidates = kGemm;
+  cold.replace(cold.find(R"("dtype")"), 7, R"("cold":true,"dtype")");
+  candidates.replace(candidates.find(R"("dtype")"), 7, R"("candidates":8,"dtype")");
+  EXPECT_EQ(Basis(*MachineWith(cold + "\n" + candidates + "\n")), "datasheet");
 }
 
 TEST_F(ProfileTest, KernelsAndTrafficTogetherAreMeasured) {
