@@ -74,7 +74,7 @@ class Points {
              {"head_dim", WholeNumber(one.head_dim)},
              {"causal", true},
              {"pass", pass},
-             {"dtype", "bf16"}},
+             {"dtype", NameOf(one.number)}},
             one.step);
     for (const Demand::Traffic& traffic : demand.traffic) Add(traffic);
   }

@@ -105,8 +105,9 @@ class Asking : public Cutting {
     const Seconds once =
         FlashTime(machine_.gpu, number_, flops, op.qk_dim, seq, FlashKernel::kNewest) +
         FlashBackwardTime(machine_.gpu, number_, flops, op.qk_dim, seq, FlashKernel::kNewest);
-    demand_.attentions.push_back(
-        {batch, heads, std::max(1.0, op.kv_heads / sharding_.tp), seq, op.qk_dim, once * times});
+    const Number number = IsNarrow() ? Number::kBf16 : number_;  // 8 bits do not reach it
+    demand_.attentions.push_back({number, batch, heads, std::max(1.0, op.kv_heads / sharding_.tp),
+                                  seq, op.qk_dim, once * times});
   }
 
   void Exchange(const Op& op, double times) {

@@ -21,6 +21,7 @@ struct Demand {
     Seconds step;
   };
   struct Attention {
+    Number number = Number::kBf16;
     double batch = 0, heads = 0, kv_heads = 0, seq = 0, head_dim = 0;
     Seconds step;
   };
