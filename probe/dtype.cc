@@ -8,6 +8,8 @@
 #include <limits>
 #include <type_traits>
 
+#include "probe/with_type.h"
+
 namespace shardplan::probe {
 namespace {
 
@@ -100,32 +102,11 @@ Eight Make<Eight>(double value) {
   return {static_cast<std::uint8_t>(Narrow<4, 3>(static_cast<float>(value), 0x7e))};
 }
 
-// Calls f with a null pointer to the type that holds `dtype`.
-template <class F>
-auto WithType(Dtype dtype, F f) {
-  switch (dtype) {
-    case Dtype::kFp64:
-      return f(static_cast<double*>(nullptr));
-    case Dtype::kFp32:
-    case Dtype::kTf32:
-      return f(static_cast<float*>(nullptr));
-    case Dtype::kFp16:
-      return f(static_cast<Half*>(nullptr));
-    case Dtype::kBf16:
-      return f(static_cast<Brain*>(nullptr));
-    case Dtype::kFp8:
-      return f(static_cast<Eight*>(nullptr));
-    case Dtype::kInt8:
-      return f(static_cast<std::int8_t*>(nullptr));
-    case Dtype::kUint8:
-      return f(static_cast<std::uint8_t*>(nullptr));
-    case Dtype::kInt32:
-      return f(static_cast<std::int32_t*>(nullptr));
-    case Dtype::kInt64:
-      break;
-  }
-  return f(static_cast<std::int64_t*>(nullptr));
-}
+struct Small {
+  using Half = probe::Half;
+  using Brain = probe::Brain;
+  using Eight = probe::Eight;
+};
 }  // namespace
 
 std::size_t SizeOf(Dtype dtype) { return RowOf(dtype).bytes; }
@@ -145,21 +126,21 @@ std::vector<std::string> DtypeNames() {
 }
 
 double Load(Dtype dtype, const void* array, std::size_t index) {
-  return WithType(dtype, [&](auto* type) {
+  return WithType<Small>(dtype, [&](auto* type) {
     using T = std::remove_pointer_t<decltype(type)>;
     return static_cast<double>(Value(static_cast<const T*>(array)[index]));
   });
 }
 
 void Store(Dtype dtype, void* array, std::size_t index, double value) {
-  WithType(dtype, [&](auto* type) {
+  WithType<Small>(dtype, [&](auto* type) {
     using T = std::remove_pointer_t<decltype(type)>;
     static_cast<T*>(array)[index] = Make<T>(value);
   });
 }
 
 void AddArrays(Dtype dtype, void* to, const void* a, const void* b, std::size_t count) {
-  WithType(dtype, [&](auto* type) {
+  WithType<Small>(dtype, [&](auto* type) {
     using T = std::remove_pointer_t<decltype(type)>;
     const auto *x = static_cast<const T*>(a), *y = static_cast<const T*>(b);
     auto* sum = static_cast<T*>(to);

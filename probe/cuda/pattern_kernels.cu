@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "probe/cuda/pattern_kernels.h"
+#include "probe/with_type.h"
 
 namespace shardplan::probe {
 namespace {
@@ -69,36 +70,16 @@ __global__ void CountWrong(const T* array, Pattern pattern, Span span, unsigned 
   if (mine > 0) atomicAdd(wrong, mine);
 }
 
-template <class F>
-cudaError_t WithType(Dtype dtype, F f) {
-  switch (dtype) {
-    case Dtype::kFp64:
-      return f(static_cast<double*>(nullptr));
-    case Dtype::kFp32:
-    case Dtype::kTf32:
-      return f(static_cast<float*>(nullptr));
-    case Dtype::kFp16:
-      return f(static_cast<__half*>(nullptr));
-    case Dtype::kBf16:
-      return f(static_cast<__nv_bfloat16*>(nullptr));
-    case Dtype::kFp8:
-      return f(static_cast<__nv_fp8_e4m3*>(nullptr));
-    case Dtype::kInt8:
-      return f(static_cast<std::int8_t*>(nullptr));
-    case Dtype::kUint8:
-      return f(static_cast<std::uint8_t*>(nullptr));
-    case Dtype::kInt32:
-      return f(static_cast<std::int32_t*>(nullptr));
-    case Dtype::kInt64:
-      break;
-  }
-  return f(static_cast<std::int64_t*>(nullptr));
-}
+struct Small {
+  using Half = __half;
+  using Brain = __nv_bfloat16;
+  using Eight = __nv_fp8_e4m3;
+};
 }  // namespace
 
 cudaError_t LaunchFill(void* array, Dtype dtype, const Pattern& pattern, const Span& span,
                        cudaStream_t stream) {
-  return WithType(dtype, [&]<class T>(T*) {
+  return WithType<Small>(dtype, [&]<class T>(T*) {
     Fill<<<BlocksFor(span.count), kThreads, 0, stream>>>(static_cast<T*>(array), pattern, span);
     return cudaGetLastError();
   });
@@ -106,7 +87,7 @@ cudaError_t LaunchFill(void* array, Dtype dtype, const Pattern& pattern, const S
 
 cudaError_t LaunchCountWrong(const void* array, Dtype dtype, const Pattern& pattern,
                              const Span& span, unsigned long long* wrong, cudaStream_t stream) {
-  return WithType(dtype, [&]<class T>(T*) {
+  return WithType<Small>(dtype, [&]<class T>(T*) {
     CountWrong<<<BlocksFor(span.count), kThreads, 0, stream>>>(static_cast<const T*>(array),
                                                                pattern, span, wrong);
     return cudaGetLastError();
