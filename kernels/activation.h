@@ -6,6 +6,7 @@
 // Bytes moved at least, in rows of y: SwiGLU 3 forward, 5 backward; GELU 2 forward, 3 backward.
 #pragma once
 #include <cstdint>
+#include <type_traits>
 
 #include "kernels/dtype.h"
 #include "kernels/stream.h"
@@ -19,10 +20,11 @@ struct SwiGluShape {
   int64_t columns = 0;  // whole 16-byte packs, as input_stride
   int64_t input_stride = 0;
 };
-void SwiGluForwardReference(const SwiGluShape& shape, const double* gate, const double* up,
-                            double* y);
-void SwiGluBackwardReference(const SwiGluShape& shape, const double* gate, const double* up,
-                             const double* dy, double* dgate, double* dup);
+template <class Real>
+void SwiGluForwardReference(const SwiGluShape& shape, const Real* gate, const Real* up, Real* y);
+template <class Real>
+void SwiGluBackwardReference(const SwiGluShape& shape, const Real* gate, const Real* up,
+                             const Real* dy, Real* dgate, Real* dup);
 
 void SwiGluForward(const SwiGluShape& shape, DType dtype, const void* gate, const void* up, void* y,
                    Stream stream);
@@ -37,9 +39,13 @@ struct GeluShape {
   int64_t columns = 0;  // whole 16-byte packs
 };
 // bias and dbias may be null. dbias is overwritten: fp32 on the GPU.
-void GeluForwardReference(const GeluShape& shape, const double* x, const double* bias, double* y);
-void GeluBackwardReference(const GeluShape& shape, const double* x, const double* bias,
-                           const double* dy, double* dx, double* dbias);
+template <class Real>
+void GeluForwardReference(const GeluShape& shape, const Real* x,
+                          const std::type_identity_t<Real>* bias, Real* y);
+template <class Real>
+void GeluBackwardReference(const GeluShape& shape, const Real* x,
+                           const std::type_identity_t<Real>* bias, const Real* dy, Real* dx,
+                           std::type_identity_t<Real>* dbias);
 
 void GeluForward(const GeluShape& shape, DType dtype, const void* x, const void* bias, void* y,
                  Stream stream);

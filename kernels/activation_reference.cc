@@ -29,8 +29,8 @@ double GeluSlope(GeluKind kind, double x) {
 }
 }  // namespace
 
-void SwiGluForwardReference(const SwiGluShape& shape, const double* gate, const double* up,
-                            double* y) {
+template <class Real>
+void SwiGluForwardReference(const SwiGluShape& shape, const Real* gate, const Real* up, Real* y) {
   for (int64_t row = 0; row < shape.rows; ++row)
     for (int64_t c = 0; c < shape.columns; ++c) {
       const int64_t in = row * shape.input_stride + c;
@@ -38,8 +38,9 @@ void SwiGluForwardReference(const SwiGluShape& shape, const double* gate, const 
     }
 }
 
-void SwiGluBackwardReference(const SwiGluShape& shape, const double* gate, const double* up,
-                             const double* dy, double* dgate, double* dup) {
+template <class Real>
+void SwiGluBackwardReference(const SwiGluShape& shape, const Real* gate, const Real* up,
+                             const Real* dy, Real* dgate, Real* dup) {
   for (int64_t row = 0; row < shape.rows; ++row)
     for (int64_t c = 0; c < shape.columns; ++c) {
       const int64_t in = row * shape.input_stride + c;
@@ -50,17 +51,39 @@ void SwiGluBackwardReference(const SwiGluShape& shape, const double* gate, const
     }
 }
 
-void GeluForwardReference(const GeluShape& shape, const double* x, const double* bias, double* y) {
+template <class Real>
+void GeluForwardReference(const GeluShape& shape, const Real* x,
+                          const std::type_identity_t<Real>* bias, Real* y) {
   for (int64_t i = 0; i < shape.rows * shape.columns; ++i)
     y[i] = Gelu(shape.kind, x[i] + (bias ? bias[i % shape.columns] : 0));
 }
 
-void GeluBackwardReference(const GeluShape& shape, const double* x, const double* bias,
-                           const double* dy, double* dx, double* dbias) {
+template <class Real>
+void GeluBackwardReference(const GeluShape& shape, const Real* x,
+                           const std::type_identity_t<Real>* bias, const Real* dy, Real* dx,
+                           std::type_identity_t<Real>* dbias) {
   if (dbias) std::fill(dbias, dbias + shape.columns, 0);
   for (int64_t i = 0; i < shape.rows * shape.columns; ++i) {
     dx[i] = dy[i] * GeluSlope(shape.kind, x[i] + (bias ? bias[i % shape.columns] : 0));
     if (dbias) dbias[i % shape.columns] += dx[i];
   }
 }
+
+template void SwiGluForwardReference(const SwiGluShape& shape, const double* gate, const double* up,
+                                     double* y);
+template void SwiGluForwardReference(const SwiGluShape& shape, const float* gate, const float* up,
+                                     float* y);
+template void SwiGluBackwardReference(const SwiGluShape& shape, const double* gate,
+                                      const double* up, const double* dy, double* dgate,
+                                      double* dup);
+template void SwiGluBackwardReference(const SwiGluShape& shape, const float* gate, const float* up,
+                                      const float* dy, float* dgate, float* dup);
+template void GeluForwardReference(const GeluShape& shape, const double* x, const double* bias,
+                                   double* y);
+template void GeluForwardReference(const GeluShape& shape, const float* x, const float* bias,
+                                   float* y);
+template void GeluBackwardReference(const GeluShape& shape, const double* x, const double* bias,
+                                    const double* dy, double* dx, double* dbias);
+template void GeluBackwardReference(const GeluShape& shape, const float* x, const float* bias,
+                                    const float* dy, float* dx, float* dbias);
 }  // namespace shardplan::kernels

@@ -40,8 +40,9 @@ struct AdamTensor {
 };
 
 // One tensor of `elements`; all in double, and so without rounding of parameter or moments.
-void AdamReference(const AdamSettings& settings, int64_t elements, const double* gradient,
-                   double* weight, double* first_moment, double* second_moment);
+template <class Real>
+void AdamReference(const AdamSettings& settings, int64_t elements, const Real* gradient,
+                   Real* weight, Real* first_moment, Real* second_moment);
 
 // tensors and chunks (ChunksOf their sizes) lie on the device. scale, on the device too, may be
 // null: 1. A scale that is not finite leaves everything as it was: an overflow under loss scaling.

@@ -26,11 +26,13 @@ struct AttentionShape {
   bool causal = true;
 };
 
-void AttentionForwardReference(const AttentionShape& shape, const double* q, const double* k,
-                               const double* v, double* y, double* lse);
-void AttentionBackwardReference(const AttentionShape& shape, const double* q, const double* k,
-                                const double* v, const double* y, const double* lse,
-                                const double* dy, double* dq, double* dk, double* dv);
+template <class Real>
+void AttentionForwardReference(const AttentionShape& shape, const Real* q, const Real* k,
+                               const Real* v, Real* y, Real* lse);
+template <class Real>
+void AttentionBackwardReference(const AttentionShape& shape, const Real* q, const Real* k,
+                                const Real* v, const Real* y, const Real* lse, const Real* dy,
+                                Real* dq, Real* dk, Real* dv);
 
 // fp16 or bf16. One shape's kernels, chosen once; not for two threads at once.
 class Attention {

@@ -9,7 +9,8 @@
 namespace shardplan::kernels {
 namespace {
 
-double Dot(const double* a, const double* b, int64_t count) {
+template <class Real>
+double Dot(const Real* a, const Real* b, int64_t count) {
   double sum = 0;
   for (int64_t i = 0; i < count; ++i) sum += a[i] * b[i];
   return sum;
@@ -42,8 +43,9 @@ void ForHeads(const AttentionShape& shape, Body&& body) {
 }
 }  // namespace
 
-void AttentionForwardReference(const AttentionShape& shape, const double* q, const double* k,
-                               const double* v, double* y, double* lse) {
+template <class Real>
+void AttentionForwardReference(const AttentionShape& shape, const Real* q, const Real* k,
+                               const Real* v, Real* y, Real* lse) {
   const int64_t dim = shape.head_dim;
   std::vector<double> score(static_cast<size_t>(shape.seq));
   ForHeads(shape, [&](const Head& head) {
@@ -58,7 +60,7 @@ void AttentionForwardReference(const AttentionShape& shape, const double* q, con
       double sum = 0;
       for (int64_t key = 0; key < seen; ++key)
         sum += std::exp(score[static_cast<size_t>(key)] - largest);
-      double* out = y + head.Query(query);
+      Real* out = y + head.Query(query);
       std::fill(out, out + dim, 0);
       for (int64_t key = 0; key < seen; ++key) {
         const double p = std::exp(score[static_cast<size_t>(key)] - largest) / sum;
@@ -69,9 +71,10 @@ void AttentionForwardReference(const AttentionShape& shape, const double* q, con
   });
 }
 
-void AttentionBackwardReference(const AttentionShape& shape, const double* q, const double* k,
-                                const double* v, const double* y, const double* lse,
-                                const double* dy, double* dq, double* dk, double* dv) {
+template <class Real>
+void AttentionBackwardReference(const AttentionShape& shape, const Real* q, const Real* k,
+                                const Real* v, const Real* y, const Real* lse, const Real* dy,
+                                Real* dq, Real* dk, Real* dv) {
   const int64_t dim = shape.head_dim;
   std::fill(dq, dq + shape.batch * shape.seq * shape.heads * dim, 0);
   std::fill(dk, dk + shape.batch * shape.seq * shape.kv_heads * dim, 0);
@@ -94,4 +97,17 @@ void AttentionBackwardReference(const AttentionShape& shape, const double* q, co
     }
   });
 }
+
+template void AttentionForwardReference(const AttentionShape& shape, const double* q,
+                                        const double* k, const double* v, double* y, double* lse);
+template void AttentionForwardReference(const AttentionShape& shape, const float* q, const float* k,
+                                        const float* v, float* y, float* lse);
+template void AttentionBackwardReference(const AttentionShape& shape, const double* q,
+                                         const double* k, const double* v, const double* y,
+                                         const double* lse, const double* dy, double* dq,
+                                         double* dk, double* dv);
+template void AttentionBackwardReference(const AttentionShape& shape, const float* q,
+                                         const float* k, const float* v, const float* y,
+                                         const float* lse, const float* dy, float* dq, float* dk,
+                                         float* dv);
 }  // namespace shardplan::kernels

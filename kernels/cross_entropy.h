@@ -31,15 +31,18 @@ struct SoftmaxStatistics {
   Number target;
 };
 
-void CrossEntropyStatisticsReference(const CrossEntropyShape& shape, const double* logits,
-                                     const int32_t* targets, SoftmaxStatistics<double>* statistics);
+template <class Real>
+void CrossEntropyStatisticsReference(const CrossEntropyShape& shape, const Real* logits,
+                                     const int32_t* targets, SoftmaxStatistics<Real>* statistics);
 // `parts`: [ranks, rows]. Writes `whole` and, where it is not null, `losses`: [rows].
-void CrossEntropyCombineReference(int64_t ranks, int64_t rows,
-                                  const SoftmaxStatistics<double>* parts, const int32_t* targets,
-                                  SoftmaxStatistics<double>* whole, double* losses);
+template <class Real>
+void CrossEntropyCombineReference(int64_t ranks, int64_t rows, const SoftmaxStatistics<Real>* parts,
+                                  const int32_t* targets, SoftmaxStatistics<Real>* whole,
+                                  Real* losses);
+template <class Real>
 void CrossEntropyGradientReference(const CrossEntropyShape& shape, double scale,
-                                   const SoftmaxStatistics<double>* whole, const int32_t* targets,
-                                   double* logits);
+                                   const SoftmaxStatistics<Real>* whole, const int32_t* targets,
+                                   Real* logits);
 
 void CrossEntropyStatistics(const CrossEntropyShape& shape, DType dtype, const void* logits,
                             const int32_t* targets, SoftmaxStatistics<float>* statistics,

@@ -4,6 +4,9 @@
 //
 // Conversions round to nearest, ties to even, as the GPU's do. kFloat8E4M3 is OCP's e4m3: no
 // infinity, the largest value is 448, and larger ones saturate.
+//
+// The references beside the kernels, xReference, exist for double, which kernels are held against,
+// and those of a dense step for float too, which the host computes with.
 #pragma once
 #include <cstdint>
 #include <vector>

@@ -20,10 +20,12 @@ struct EmbeddingShape {
   int64_t rows = 0;       // of the table here
 };
 
-void EmbeddingForwardReference(const EmbeddingShape& shape, const int32_t* ids, const double* table,
-                               double* y);
-void EmbeddingBackwardReference(const EmbeddingShape& shape, const int32_t* ids, const double* dy,
-                                double* dtable);
+template <class Real>
+void EmbeddingForwardReference(const EmbeddingShape& shape, const int32_t* ids, const Real* table,
+                               Real* y);
+template <class Real>
+void EmbeddingBackwardReference(const EmbeddingShape& shape, const int32_t* ids, const Real* dy,
+                                Real* dtable);
 
 void EmbeddingForward(const EmbeddingShape& shape, DType dtype, const int32_t* ids,
                       const void* table, void* y, Stream stream);

@@ -3,8 +3,9 @@
 
 namespace shardplan::kernels {
 
-void EmbeddingForwardReference(const EmbeddingShape& shape, const int32_t* ids, const double* table,
-                               double* y) {
+template <class Real>
+void EmbeddingForwardReference(const EmbeddingShape& shape, const int32_t* ids, const Real* table,
+                               Real* y) {
   for (int64_t token = 0; token < shape.tokens; ++token) {
     const int64_t row = ids[token] - shape.first_row;
     const bool is_here = row >= 0 && row < shape.rows;
@@ -13,8 +14,9 @@ void EmbeddingForwardReference(const EmbeddingShape& shape, const int32_t* ids, 
   }
 }
 
-void EmbeddingBackwardReference(const EmbeddingShape& shape, const int32_t* ids, const double* dy,
-                                double* dtable) {
+template <class Real>
+void EmbeddingBackwardReference(const EmbeddingShape& shape, const int32_t* ids, const Real* dy,
+                                Real* dtable) {
   for (int64_t token = 0; token < shape.tokens; ++token) {
     const int64_t row = ids[token] - shape.first_row;
     if (row < 0 || row >= shape.rows) continue;
@@ -22,4 +24,13 @@ void EmbeddingBackwardReference(const EmbeddingShape& shape, const int32_t* ids,
       dtable[row * shape.columns + c] += dy[token * shape.columns + c];
   }
 }
+
+template void EmbeddingForwardReference(const EmbeddingShape& shape, const int32_t* ids,
+                                        const double* table, double* y);
+template void EmbeddingForwardReference(const EmbeddingShape& shape, const int32_t* ids,
+                                        const float* table, float* y);
+template void EmbeddingBackwardReference(const EmbeddingShape& shape, const int32_t* ids,
+                                         const double* dy, double* dtable);
+template void EmbeddingBackwardReference(const EmbeddingShape& shape, const int32_t* ids,
+                                         const float* dy, float* dtable);
 }  // namespace shardplan::kernels

@@ -17,7 +17,8 @@ struct NormTensor {
   int64_t elements;
 };
 
-double SumOfSquaresReference(int64_t elements, const double* x);
+template <class Real>
+double SumOfSquaresReference(int64_t elements, const Real* x);
 // unscale * min(1, largest / (unscale * sqrt(sum))); NaN where the sum is not finite, which makes
 // Adam skip the step. unscale: 1 over the loss scale.
 double ClipScaleReference(double sum, double largest, double unscale);

@@ -7,7 +7,8 @@
 
 namespace shardplan::kernels {
 
-double SumOfSquaresReference(int64_t elements, const double* x) {
+template <class Real>
+double SumOfSquaresReference(int64_t elements, const Real* x) {
   double sum = 0;
   for (int64_t i = 0; i < elements; ++i) sum += x[i] * x[i];
   return sum;
@@ -18,4 +19,7 @@ double ClipScaleReference(double sum, double largest, double unscale) {
   const double norm = unscale * std::sqrt(sum);
   return unscale * (norm > largest ? largest / norm : 1);
 }
+
+template double SumOfSquaresReference(int64_t elements, const double* x);
+template double SumOfSquaresReference(int64_t elements, const float* x);
 }  // namespace shardplan::kernels

@@ -51,8 +51,10 @@ struct NormBackwardArgs {
   Statistic* dbias;
 };
 
-void NormForwardReference(const NormShape& shape, const NormForwardArgs<double, double>& args);
-void NormBackwardReference(const NormShape& shape, const NormBackwardArgs<double, double>& args);
+template <class Real = double>
+void NormForwardReference(const NormShape& shape, const NormForwardArgs<Real, Real>& args);
+template <class Real = double>
+void NormBackwardReference(const NormShape& shape, const NormBackwardArgs<Real, Real>& args);
 
 void NormForward(const NormShape& shape, DType dtype, const NormForwardArgs<void, float>& args,
                  Stream stream);

@@ -6,7 +6,8 @@
 
 namespace shardplan::kernels {
 
-void NormForwardReference(const NormShape& shape, const NormForwardArgs<double, double>& args) {
+template <class Real>
+void NormForwardReference(const NormShape& shape, const NormForwardArgs<Real, Real>& args) {
   const int64_t columns = shape.columns;
   for (int64_t row = 0; row < shape.rows; ++row) {
     const int64_t start = row * columns;
@@ -30,7 +31,8 @@ void NormForwardReference(const NormShape& shape, const NormForwardArgs<double, 
   }
 }
 
-void NormBackwardReference(const NormShape& shape, const NormBackwardArgs<double, double>& args) {
+template <class Real>
+void NormBackwardReference(const NormShape& shape, const NormBackwardArgs<Real, Real>& args) {
   const int64_t columns = shape.columns;
   std::fill(args.dweight, args.dweight + columns, 0);
   if (args.dbias) std::fill(args.dbias, args.dbias + columns, 0);
@@ -55,4 +57,13 @@ void NormBackwardReference(const NormShape& shape, const NormBackwardArgs<double
     }
   }
 }
+
+template void NormForwardReference(const NormShape& shape,
+                                   const NormForwardArgs<double, double>& args);
+template void NormForwardReference(const NormShape& shape,
+                                   const NormForwardArgs<float, float>& args);
+template void NormBackwardReference(const NormShape& shape,
+                                    const NormBackwardArgs<double, double>& args);
+template void NormBackwardReference(const NormShape& shape,
+                                    const NormBackwardArgs<float, float>& args);
 }  // namespace shardplan::kernels

@@ -24,8 +24,9 @@ struct RotaryShape {
 enum class Direction { kForward, kBackward };
 
 // cos and sin: [positions, head_dim / 2]. y may be x.
-void RotaryReference(const RotaryShape& shape, Direction direction, const double* x,
-                     const double* cos, const double* sin, double* y);
+template <class Real>
+void RotaryReference(const RotaryShape& shape, Direction direction, const Real* x, const Real* cos,
+                     const Real* sin, Real* y);
 
 // cos and sin in fp32.
 void Rotary(const RotaryShape& shape, DType dtype, Direction direction, const void* x,

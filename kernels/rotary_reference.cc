@@ -3,8 +3,9 @@
 
 namespace shardplan::kernels {
 
-void RotaryReference(const RotaryShape& shape, Direction direction, const double* x,
-                     const double* cos, const double* sin, double* y) {
+template <class Real>
+void RotaryReference(const RotaryShape& shape, Direction direction, const Real* x, const Real* cos,
+                     const Real* sin, Real* y) {
   const int64_t half = shape.head_dim / 2;
   const double sign = direction == Direction::kForward ? 1 : -1;
   for (int64_t token = 0; token < shape.tokens; ++token)
@@ -20,4 +21,9 @@ void RotaryReference(const RotaryShape& shape, Direction direction, const double
         y[second] = x2 * c + x1 * s;
       }
 }
+
+template void RotaryReference(const RotaryShape& shape, Direction direction, const double* x,
+                              const double* cos, const double* sin, double* y);
+template void RotaryReference(const RotaryShape& shape, Direction direction, const float* x,
+                              const float* cos, const float* sin, float* y);
 }  // namespace shardplan::kernels

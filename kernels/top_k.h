@@ -3,7 +3,8 @@
 // out of the tensor so that what stays is the error to feed back.
 //
 // Found exactly, by a radix search over the magnitudes' bits: two passes that read (fp32: three),
-// one that reads and takes. The order of the pairs is not fixed, nor which of equal magnitudes are taken.
+// one that reads and takes. The order of the pairs is not fixed, nor which of equal magnitudes are
+// taken.
 #pragma once
 #include <cstdint>
 

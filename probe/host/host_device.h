@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The host device: threads for streams, OpenBLAS for products, ordinary memory.
+// The host device: threads for streams, OpenBLAS for products, the references of kernels/ for the
+// rest, ordinary memory.
 #pragma once
 #include <atomic>
 #include <memory>
@@ -26,6 +27,8 @@ class HostDevice : public Device {
   Result<long> CountWrong(const void* array, Dtype dtype, const Pattern& pattern, const Span& span,
                           Stream& stream) override;
   Result<Work> Gemm(const GemmShape& shape) override;
+  Result<Work> Attention(const AttentionShape& shape) override;
+  Result<Work> Elementwise(const ElementwiseShape& shape) override;
   Result<Work> Nothing() override;
 
  private:

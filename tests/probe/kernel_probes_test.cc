@@ -62,9 +62,27 @@ TEST(KernelProbes, OverlapSaysWhatEachTakesAlone) {
   EXPECT_GT(records[0]["gemm_seconds"].get<double>(), 0);
 }
 
+// Each pass of a dense step, and attention, run in fp32 and say how fast.
+TEST(KernelProbes, TheHostRunsADenseStepsKernels) {
+  for (const char* probe :
+       {"elementwise --dtypes fp32 --shapes 8x256 --names rms_norm,rms_norm_residual,"
+        "rms_norm_backward,layer_norm,layer_norm_residual,layer_norm_backward,rotary,swiglu,"
+        "swiglu_backward,gelu,gelu_backward,cross_entropy,cross_entropy_backward,embedding,"
+        "embedding_backward,adamw,gradient_norm",
+        "attention --dtypes fp32 --shapes 1x4x2x32x16"}) {
+    const Outcome run = RunProbe(std::string(probe) + kQuick);
+    ASSERT_EQ(run.code, 0) << run.err;
+    const std::vector<Json> records = run.Records();
+    EXPECT_EQ(records.size(), std::string(probe).starts_with("attention") ? 2u : 17u);
+    for (const Json& record : records) EXPECT_GT(record["median"].get<double>(), 0) << record;
+  }
+}
+
 TEST(KernelProbes, SayWhatTheHostLacks) {
-  for (const char* probe : {"elementwise --names rotary --shapes 2x256", "memory --patterns shared",
-                            "attention --shapes 1x2x1x8x4"}) {
+  for (const char* probe :
+       {"elementwise --names rotary --shapes 2x256 --dtypes bf16",
+        "elementwise --names top_k --shapes 2x256 --dtypes fp32", "memory --patterns shared",
+        "attention --shapes 1x2x1x8x4 --dtypes bf16"}) {
     const Outcome run = RunProbe(std::string(probe) + kQuick);
     EXPECT_THAT(run.err, ::testing::HasSubstr("the host device has no")) << probe;
   }
