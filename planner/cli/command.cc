@@ -86,6 +86,7 @@ const std::vector<Command>& Commands() {
   static const std::vector<Command> commands{
       {"plan", "rank parallel plans for a spec", DeclarePlan},
       {"check", "judge the one plan that a spec fixes", DeclareCheck},
+      {"export", "write the files that start a plan", DeclareExport},
       {"model", "count a model's parameters, FLOPs and state", DeclareModel},
       {"collectives", "predict collectives on a cluster", DeclareCollectives},
       {"probe", "measure this machine: collectives, kernels, memory, disks", DeclareProbe},

@@ -22,6 +22,7 @@ std::vector<std::string> CommandNames();
 
 std::function<int()> DeclarePlan(CLI::App& app);
 std::function<int()> DeclareCheck(CLI::App& app);
+std::function<int()> DeclareExport(CLI::App& app);
 std::function<int()> DeclareModel(CLI::App& app);
 std::function<int()> DeclareCollectives(CLI::App& app);
 std::function<int()> DeclareProbe(CLI::App& app);

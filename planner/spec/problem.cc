@@ -24,6 +24,8 @@ Result<Problem> Resolve(const SourcePtr& source, const std::string& directory,
     if (!model) return tl::unexpected(model.error());
     problem.title = std::move(model->title);
     problem.model = std::move(model->model);
+    problem.shape = std::move(model->shape);
+    problem.model_keys = std::move(model->keys);
     problem.notes = std::move(model->notes);
   }
   if (needs != Needs::kModel) {

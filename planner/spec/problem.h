@@ -4,13 +4,14 @@
 // ReadProblem is the only way from text to the core: YAML or JSON (or, later, the gRPC message)
 // becomes the Spec message, the message becomes domain values. The core knows neither.
 #pragma once
+#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
 #include "planner/base/result.h"
 #include "planner/framework/framework.h"
 #include "planner/machine/machine.h"
-#include "planner/model/graph.h"
+#include "planner/model/decoder.h"
 #include "planner/search/search.h"
 #include "planner/space/space.h"
 
@@ -20,6 +21,8 @@ struct Problem {
   std::string title;               // name of the model, for reports
   std::vector<std::string> notes;  // what the reader of a report must know of it
   Model model;
+  DecoderShape shape;                 // of the model, for exporters
+  nlohmann::ordered_json model_keys;  // its config after overrides
   Machine machine;
   Training training;
   Wishes wishes;

@@ -15,6 +15,8 @@ namespace shardplan {
 struct ResolvedModel {
   std::string title;
   Model model;
+  DecoderShape shape;
+  nlohmann::json keys;  // after overrides
   std::vector<std::string> notes;
 };
 // `fallback` is the title of a model by hand without a name.

@@ -124,6 +124,10 @@ Result<ResolvedModel> ResolveModel(SpecText& text, const std::string& fallback) 
 
   from.Clear();
   *from.mutable_keys() = StructOf(keys);
-  return ResolvedModel{.title = shape->name, .model = BuildDecoder(*shape), .notes = shape->notes};
+  return ResolvedModel{.title = shape->name,
+                       .model = BuildDecoder(*shape),
+                       .shape = *shape,
+                       .keys = std::move(keys),
+                       .notes = shape->notes};
 }
 }  // namespace shardplan

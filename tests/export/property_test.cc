@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: Apache-2.0
+// Random legal plans of each target's framework: every export stands up to its target's tables and
+// to the readers of its formats.
+//
+// SHARDPLAN_BUNDLES=DIRECTORY keeps the bundles, for the real packages (tests/export/packages).
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <map>
+
+#include "planner/framework/framework.h"
+#include "planner/plan/axes.h"
+#include "tests/export/jobs.h"
+
+namespace shardplan {
+namespace {
+
+namespace fs = std::filesystem;
+using testing::Exported;
+using testing::ProblemOf;
+
+struct Setting {
+  const char *model, *cluster;
+  int nodes, sequence, batch;
+};
+constexpr Setting kSettings[] = {
+    {"llama-3-8b", "dgx-h100", 4, 8192, 256},   {"llama-2-7b", "dgx-a100", 2, 4096, 128},
+    {"mixtral-8x7b", "dgx-h100", 8, 4096, 256}, {"gpt2-xl", "dgx-a100", 1, 1024, 64},
+    {"qwen2-0.5b", "dgx-h100", 1, 4096, 64},    {"deepseek-v2-lite", "dgx-h200", 2, 4096, 128},
+};
+
+template <class T>
+const T* Pick(const std::vector<T>& values, std::mt19937_64& random) {
+  return values.empty() ? nullptr : &values[random() % values.size()];
+}
+
+// A legal plan, drawn from the space of all; with what a search does not try now and then.
+std::optional<Plan> Draw(const Problem& problem, const Space& space, std::mt19937_64& random) {
+  const Sharding* sharding = Pick(space.Shardings(), random);
+  if (sharding == nullptr) return std::nullopt;
+  const std::vector<Placement> placements = space.Placements(*sharding);
+  const Placement* placement = Pick(placements, random);
+  if (placement == nullptr) return std::nullopt;
+  const std::vector<Policy> policies = space.Policies(*sharding, *placement);
+  const Policy* policy = Pick(policies, random);
+  if (policy == nullptr) return std::nullopt;
+  Plan plan{*sharding, *placement, *policy};
+  if (random() % 4 == 0)
+    plan.sharding.recompute = {
+        .kind = RecomputeKind::kLayers, .modules = 0, .layers = {static_cast<int>(random() % 9)}};
+  if (random() % 4 == 0)
+    plan.sharding.recompute = {.kind = RecomputeKind::kModules,
+                               .modules = static_cast<std::uint32_t>(1 + random() % 15),
+                               .layers = {}};
+  const bool legal = BrokenRules(problem.model, problem.machine, problem.training, plan).empty();
+  return legal ? std::optional(plan) : std::nullopt;
+}
+
+// Scripts by bash itself, the structured files by their readers.
+void ReadFiles(const fs::path& directory) {
+  const std::string check = "cd '" + directory.string() +
+                            "' && for f in *.sh *.sbatch; do [ ! -e \"$f\" ] || bash -n \"$f\" || "
+                            "exit 1; done";
+  EXPECT_EQ(std::system(check.c_str()), 0) << directory;  // NOLINT(cert-env33-c)
+}
+
+void Write(const Bundle& bundle, const fs::path& directory) {
+  for (const File& file : bundle.files) {
+    fs::create_directories((directory / file.path).parent_path());
+    std::ofstream(directory / file.path, std::ios::binary) << file.text;
+  }
+}
+
+class EachTarget : public ::testing::TestWithParam<std::string> {};
+
+TEST_P(EachTarget, TakesRandomLegalPlans) {
+  constexpr int kPlans = 240;
+  const Chosen chosen = *ChooseTarget(GetParam(), {});
+  const char* keep = std::getenv("SHARDPLAN_BUNDLES");
+  const fs::path root =
+      keep != nullptr ? fs::path(keep)
+                      : fs::path(::testing::TempDir()) / ("bundles" + std::to_string(getpid()));
+  int made = 0;
+  std::map<std::string, int> refused;
+  for (std::uint64_t seed = 0; made < kPlans; ++seed) {
+    ASSERT_LT(seed, 100u) << made << " plans in all";
+    const Setting& at = kSettings[seed % std::size(kSettings)];
+    const FrameworkId id = chosen.target->frameworks[seed % chosen.target->frameworks.size()];
+    const Problem problem =
+        ProblemOf("model: {preset: " + std::string(at.model) +
+                  "}\ncluster: {preset: " + at.cluster + ", nodes: " + std::to_string(at.nodes) +
+                  "}\ntrain: {framework: " + std::string(FrameworkOf(id).name) +
+                  ", seq_length: " + std::to_string(at.sequence) +
+                  ", global_batch_size: " + std::to_string(at.batch) + "}\n");
+    const Space space(problem.model, problem.machine, problem.training, problem.wishes);
+    std::mt19937_64 random(seed);
+    for (int draw = 0; draw < 30 && made < kPlans; ++draw) {
+      const std::optional<Plan> plan = Draw(problem, space, random);
+      if (!plan) continue;
+      const Exported exported(Problem(problem), *plan);
+      const Launcher& launcher = Launchers()[random() % Launchers().size()];
+      const Result<Bundle> bundle = MakeBundle(exported.Job(), chosen, launcher);
+      if (!bundle) {
+        ASSERT_EQ(bundle.error().code, Code::kFailedPrecondition) << bundle.error().message;
+        ++refused[bundle.error().message.substr(0, 40)];
+        continue;
+      }
+      EXPECT_THAT(testing::ProblemsOf(*bundle), ::testing::IsEmpty())
+          << "seed " << seed << ' ' << at.model << ' ' << Key(*plan);
+      const fs::path directory = root / (GetParam() + "-" + std::to_string(made));
+      Write(*bundle, directory);
+      if (made % 8 == 0) ReadFiles(directory);
+      if (keep == nullptr) fs::remove_all(directory);
+      ++made;
+    }
+  }
+  for (const auto& [why, times] : refused) RecordProperty(why, times);
+  if (keep == nullptr) fs::remove_all(root);
+}
+
+std::vector<std::string> EveryTarget() {
+  std::vector<std::string> names;
+  for (const Target& target : Targets())
+    for (const std::string_view version : target.versions)
+      names.push_back(std::string(target.name) + "@" + std::string(version));
+  return names;
+}
+
+INSTANTIATE_TEST_SUITE_P(Targets, EachTarget, ::testing::ValuesIn(EveryTarget()),
+                         [](const auto& one) {
+                           std::string name = one.param;
+                           for (char& c : name)
+                             if (std::isalnum(static_cast<unsigned char>(c)) == 0) c = '_';
+                           return name;
+                         });
+}  // namespace
+}  // namespace shardplan
