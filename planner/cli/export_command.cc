@@ -34,8 +34,10 @@ Result<Problem> ProblemFor(const Options& options, Chosen& chosen) {
   const std::vector<FrameworkId>& takes = row->target->frameworks;
   const bool own =
       std::find(takes.begin(), takes.end(), problem->training.framework) != takes.end();
-  // A spec may name a version; what it does not name is the newest of the framework.
-  if (own && !versioned) row = ChooseTarget(options.target, problem->training.framework_version);
+  // The versions of a target are those of its framework where both have one name.
+  const bool namesake = FrameworkOf(takes.front()).name == row->target->name;
+  if (own && namesake && !versioned)
+    row = ChooseTarget(options.target, problem->training.framework_version);
   if (!row) return tl::unexpected(row.error());
   chosen = *row;
   SpecOptions spec = options.spec;
@@ -46,7 +48,7 @@ Result<Problem> ProblemFor(const Options& options, Chosen& chosen) {
              kDone);
     spec.sets.push_back(fmt::format("train.framework={}", name));
   }
-  if (FrameworkOf(takes.front()).name == chosen.target->name)
+  if (namesake)
     spec.sets.push_back(fmt::format("train.framework_version=\"{}\"", chosen.version));
   return ProblemOf(spec, Needs::kAll);
 }

@@ -39,6 +39,14 @@ const std::vector<Launcher>& Launchers() {
   static const std::vector<Launcher> launchers{
       {"torchrun", LaunchTorchrun, "./train.sh", "torchrun on each node, started by hand"},
       {"slurm", LaunchSlurm, "sbatch job.sbatch", "a Slurm batch job"},
+      {"kubernetes", LaunchTrainJob, "kubectl apply -f configmap.yaml -f trainjob.yaml",
+       "Kubeflow Trainer's TrainJob"},
+      {"pytorchjob", LaunchPyTorchJob, "kubectl apply -f configmap.yaml -f pytorchjob.yaml",
+       "Kubeflow's older PyTorchJob"},
+      {"jobset", LaunchJobSet, "kubectl apply -f configmap.yaml -f jobset.yaml",
+       "a JobSet, with Kueue's topology"},
+      {"ray", LaunchRay, "ray job submit --working-dir . -- python ray_train.py", "Ray Train"},
+      {"ssh", LaunchSsh, "./launch.sh HOST ...", "ssh to each node"},
   };
   return launchers;
 }

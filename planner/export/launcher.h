@@ -37,4 +37,9 @@ File TrainFile(const Script& script, const Launch& launch);
 
 std::vector<File> LaunchTorchrun(const Launch& launch);
 std::vector<File> LaunchSlurm(const Launch& launch);
+std::vector<File> LaunchTrainJob(const Launch& launch);
+std::vector<File> LaunchPyTorchJob(const Launch& launch);
+std::vector<File> LaunchJobSet(const Launch& launch);
+std::vector<File> LaunchRay(const Launch& launch);
+std::vector<File> LaunchSsh(const Launch& launch);
 }  // namespace shardplan

@@ -39,4 +39,13 @@ Result<Chosen> ChooseTarget(std::string_view name, std::string_view wanted);
 tl::unexpected<Error> Cannot(std::string message);
 
 Result<Script> WriteMegatron(const ExportJob& job, std::string_view version);
+Result<Script> WriteDeepspeed(const ExportJob& job, std::string_view version);
+Result<Script> WriteTorchtitan(const ExportJob& job, std::string_view version);
+Result<Script> WriteTorchtitanToml(const ExportJob& job, std::string_view version);
+Result<Script> WriteTorchtitanPython(const ExportJob& job, std::string_view version);
+Result<Script> WriteNanotron(const ExportJob& job, std::string_view version);
+Result<Script> WriteHf(const ExportJob& job, std::string_view version);
+Result<Script> WriteAccelerate(const ExportJob& job, std::string_view version);
+Result<Script> WriteFsdp(const ExportJob& job, std::string_view version);
+Result<Script> WriteDdp(const ExportJob& job, std::string_view version);
 }  // namespace shardplan

@@ -12,7 +12,7 @@ constexpr FrameworkSet kTorchtitan = SetOf(FrameworkId::kTorchtitan);
 constexpr FrameworkSet kTorchPipelines =
     SetOf(FrameworkId::kTorchtitan) | SetOf(FrameworkId::kFsdp);
 // Since when torchtitan is configured in Python instead of TOML.
-constexpr const char* kPythonConfig = "main";
+constexpr const char* kPythonConfig = "0.3";
 
 // T3: until then experts are whole, or cut as all else.
 bool HalfCutExperts(const Proposal& p) {

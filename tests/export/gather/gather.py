@@ -389,7 +389,10 @@ def accelerate(root):
 
 
 def transformers(root):
-    return fields(root / "transformers/training_args.py", "TrainingArguments")
+    keys = fields(root / "transformers/training_args.py", "TrainingArguments")
+    # Annotated as a string for the command line; True turns it on (its own help says so).
+    keys["fsdp"] = {"type": "any", "optional": True}
+    return keys
 
 
 def nanotron(root):

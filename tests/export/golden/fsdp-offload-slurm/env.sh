@@ -1,0 +1,2 @@
+# shellcheck shell=bash
+# Variables that the plan's prediction rests on.
