@@ -127,8 +127,9 @@ class Peaks {
       dense = std::max(dense, load.dense_parameters);
       expert = std::max(expert, load.expert_parameters);
     }
-    const double shards =
-        (dense * state_.dense_shard + expert * state_.expert_shard) * OfNode(job_.machine->Gpus());
+    // What several ranks hold alike is saved by one of them.
+    const double shards = (dense / stage_.data_ranks + expert / stage_.expert_data_ranks) *
+                          OfNode(job_.machine->Gpus());
     const Sharding& s = plan_.sharding;
     const double stages = plan_.placement.pp;
     switch (training_.checkpoint) {

@@ -121,6 +121,15 @@ TEST(Peaks, CheckpointsAreShardedPinnedOrWhole) {
   EXPECT_NEAR((full.allocated - sharded.allocated).value, 8 * 2 * kHead, 1e5);
 }
 
+// Replicas are saved once: without ZeRO a checkpoint is no larger.
+TEST(Peaks, ReplicasAreSavedOnce) {
+  const Case whole(FrameworkId::kMegatron, 0), sharded(FrameworkId::kMegatron, 1);
+  EXPECT_NEAR(PeakOf(whole.Evaluated(), "checkpoint").host.value, 14 * whole.Parameters(),
+              0.001 * whole.Parameters());
+  EXPECT_EQ(PeakOf(whole.Evaluated(), "checkpoint").host,
+            PeakOf(sharded.Evaluated(), "checkpoint").host);
+}
+
 // A node that cannot hold what its ranks read ends the job before its first step.
 TEST(Peaks, HostMemoryIsALimitToo) {
   Case job(FrameworkId::kHf);
