@@ -51,7 +51,7 @@ bool MayMatter(const Setting& setting) {
   return std::none_of(std::begin(kIdle), std::end(kIdle), begins);
 }
 
-void ReadWorld(Settings& s, Draft& d) {
+void ReadWorld(SettingList& s, Draft& d) {
   const auto machines = s.Size("num_machines", "cluster.nodes");
   const auto processes = s.Size("num_processes", "cluster.gpus_per_node");
   const int nodes = machines.value_or(1);
@@ -66,7 +66,7 @@ void ReadWorld(Settings& s, Draft& d) {
   }
 }
 
-void ReadFsdp(Settings& s, Draft& d) {
+void ReadFsdp(SettingList& s, Draft& d) {
   v1::Plan& plan = d.plan();
   d.train().set_framework(v1::FRAMEWORK_FSDP);
   const std::string f = "fsdp_config.fsdp_";
@@ -90,7 +90,7 @@ void ReadFsdp(Settings& s, Draft& d) {
     plan.add_recompute()->set_kind(v1::RECOMPUTE_KIND_FULL);
 }
 
-void ReadDegrees(Settings& s, Draft& d) {
+void ReadDegrees(SettingList& s, Draft& d) {
   const std::string p = "parallelism_config.parallelism_config_";
   v1::Plan& plan = d.plan();
   Fix(plan.mutable_tp(), s.Size(p + "tp_size", "plan.tp").value_or(1));
@@ -110,7 +110,7 @@ void ReadDegrees(Settings& s, Draft& d) {
 }
 }  // namespace
 
-void ReadAccelerate(Settings& s, Draft& d) {
+void ReadAccelerate(SettingList& s, Draft& d) {
   v1::Train& train = d.train();
   ReadWorld(s, d);
   const std::string type = Lower(s.Word("distributed_type", "train.framework").value_or(""));

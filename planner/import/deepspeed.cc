@@ -85,18 +85,18 @@ bool MayMatter(const Setting& setting) {
 }
 
 // "auto": the Trainer puts its own value there.
-bool IsAuto(const Settings& s, std::string_view name) {
+bool IsAuto(const SettingList& s, std::string_view name) {
   return std::any_of(s.all().begin(), s.all().end(), [&](const Setting& setting) {
     return setting.name == name && setting.values == std::vector<std::string>{"auto"};
   });
 }
-std::optional<int> SizeUnlessAuto(Settings& s, const char* name, const std::string& key) {
+std::optional<int> SizeUnlessAuto(SettingList& s, const char* name, const std::string& key) {
   if (!IsAuto(s, name)) return s.Size(name, key);
   s.Skip(name);
   return std::nullopt;
 }
 
-void ReadPrecision(Settings& s, Draft& d) {
+void ReadPrecision(SettingList& s, Draft& d) {
   v1::Train& train = d.train();
   const auto on = [&](const char* section) {
     const std::string name = std::string(section) + ".enabled";
@@ -119,7 +119,7 @@ void ReadPrecision(Settings& s, Draft& d) {
   if (dtype && *dtype == "bf16") train.set_gradient_dtype(v1::DTYPE_BF16);
 }
 
-void ReadOffload(Settings& s, Draft& d) {
+void ReadOffload(SettingList& s, Draft& d) {
   const std::vector<std::string> devices = {"none", "cpu", "nvme"};
   const std::string z = "zero_optimization.";
   // Of accelerate's short section.
@@ -146,7 +146,7 @@ void ReadOffload(Settings& s, Draft& d) {
         params == "nvme" || state == "nvme" ? v1::OFFLOAD_TO_NVME : v1::OFFLOAD_TO_CPU);
 }
 
-void ReadZero(Settings& s, Draft& d) {
+void ReadZero(SettingList& s, Draft& d) {
   const std::string z = "zero_optimization.";
   std::int64_t stage = s.Whole(z + "stage", 0, "plan.zero_stage")
                            .value_or(s.Whole("zero_stage", 0, "plan.zero_stage").value_or(0));
@@ -185,7 +185,7 @@ void ReadZero(Settings& s, Draft& d) {
     s.Leave(z + quantized, "traffic is counted in 16 bits");
 }
 
-void ReadBatch(Settings& s, Draft& d) {
+void ReadBatch(SettingList& s, Draft& d) {
   const auto whole = SizeUnlessAuto(s, "train_batch_size", "train.global_batch_size");
   const auto micro = SizeUnlessAuto(s, "train_micro_batch_size_per_gpu", "plan.micro_batch_size");
   const Setting* steps = s.Take("gradient_accumulation_steps");
@@ -211,7 +211,7 @@ void ReadBatch(Settings& s, Draft& d) {
            "give --set plan.micro_batch_size=N (train_micro_batch_size_per_gpu)");
 }
 
-void ReadOptimizer(Settings& s, Draft& d) {
+void ReadOptimizer(SettingList& s, Draft& d) {
   const auto type = s.Word("optimizer.type", "train.optimizer");
   if (!type) return;
   const std::string name = Lower(*type);
@@ -228,7 +228,7 @@ void ReadOptimizer(Settings& s, Draft& d) {
 }
 }  // namespace
 
-void ReadDeepspeed(Settings& s, Draft& d) {
+void ReadDeepspeed(SettingList& s, Draft& d) {
   d.train().set_framework(v1::FRAMEWORK_DEEPSPEED);
   d.train().clear_optimizer_impl();
   if (const auto tp = s.Size("tensor_parallel.autotp_size", "plan.tp"))

@@ -14,14 +14,14 @@ namespace shardplan {
 namespace {
 
 // Adds a scalar, or a list of scalars.
-void Add(std::string name, std::vector<std::string> values, Spot spot, Settings& settings) {
+void Add(std::string name, std::vector<std::string> values, Spot spot, SettingList& settings) {
   std::string shown = name + ":";
   for (const std::string& value : values) shown += " " + value;
   settings.Add({std::move(name), std::move(values), spot, std::move(shown)});
 }
 
 void AddNode(const YamlNode& node, const std::string& path, const Placed& text,
-             Settings& settings) {
+             SettingList& settings) {
   const Spot spot = text.At(std::min(node.place.offset, text.size()));
   switch (node.kind) {
     case YamlNode::Kind::kNull:
@@ -54,7 +54,7 @@ std::optional<std::string> ScalarOf(const toml::node& node) {
   return std::nullopt;
 }
 
-void AddNode(const toml::node& node, const std::string& path, int file, Settings& settings) {
+void AddNode(const toml::node& node, const std::string& path, int file, SettingList& settings) {
   const Spot spot{file, static_cast<int>(node.source().begin.line)};
   if (const auto* table = node.as_table()) {
     for (const auto& [key, value] : *table)
@@ -71,13 +71,13 @@ void AddNode(const toml::node& node, const std::string& path, int file, Settings
 }
 }  // namespace
 
-void AddYaml(const Placed& text, const std::string& name, Settings& settings, Draft& draft) {
+void AddYaml(const Placed& text, const std::string& name, SettingList& settings, Draft& draft) {
   const Result<YamlNode> tree = ParseYaml(MakeSource(name, text.text()));
   if (!tree) return draft.Fail(tree.error());
   AddNode(*tree, "", text, settings);
 }
 
-void AddToml(const Placed& text, const std::string& name, Settings& settings, Draft& draft) {
+void AddToml(const Placed& text, const std::string& name, SettingList& settings, Draft& draft) {
   try {
     AddNode(toml::parse(std::string_view(text.text()), name), "", text.spot().file, settings);
   } catch (const toml::parse_error& error) {

@@ -8,6 +8,6 @@
 namespace shardplan {
 
 // `name` of the text for errors; a fault in it is the draft's.
-void AddYaml(const Placed& text, const std::string& name, Settings& settings, Draft& draft);
-void AddToml(const Placed& text, const std::string& name, Settings& settings, Draft& draft);
+void AddYaml(const Placed& text, const std::string& name, SettingList& settings, Draft& draft);
+void AddToml(const Placed& text, const std::string& name, SettingList& settings, Draft& draft);
 }  // namespace shardplan

@@ -128,11 +128,11 @@ Result<Imported> Draft::Finish() {
   return imported_;
 }
 
-bool Settings::Has(std::string_view name) const {
+bool SettingList::Has(std::string_view name) const {
   return std::any_of(all_.begin(), all_.end(), [&](const Setting& s) { return s.name == name; });
 }
 
-const Setting* Settings::Take(std::string_view name, const std::string& key) {
+const Setting* SettingList::Take(std::string_view name, const std::string& key) {
   const Setting* last = nullptr;
   for (Setting& setting : all_) {
     if (setting.name != name) continue;
@@ -143,14 +143,14 @@ const Setting* Settings::Take(std::string_view name, const std::string& key) {
   return last;
 }
 
-std::string Settings::Text(std::string_view name) const {
+std::string SettingList::Text(std::string_view name) const {
   std::string text;
   for (const Setting& setting : all_)
     if (setting.name == name && setting.values.size() == 1) text = setting.values[0];
   return text;
 }
 
-void Settings::Move(const std::string& beginning, Settings& to) {
+void SettingList::Move(const std::string& beginning, SettingList& to) {
   for (Setting& setting : all_) {
     if (setting.name.rfind(beginning, 0) != 0) continue;
     Setting moved = setting;
@@ -162,7 +162,7 @@ void Settings::Move(const std::string& beginning, Settings& to) {
              all_.end());
 }
 
-std::optional<std::string> Settings::Value(const Setting& setting) {
+std::optional<std::string> SettingList::Value(const Setting& setting) {
   if (setting.values.size() == 1 && !IsUnknown(setting.values[0]) && !setting.values[0].empty())
     return setting.values[0];
   if (setting.values.size() == 1 && IsUnknown(setting.values[0])) {
@@ -178,7 +178,7 @@ std::optional<std::string> Settings::Value(const Setting& setting) {
   return std::nullopt;
 }
 
-std::optional<bool> Settings::Flag(std::string_view name, const std::string& key) {
+std::optional<bool> SettingList::Flag(std::string_view name, const std::string& key) {
   const Setting* setting = Take(name, key);
   if (setting == nullptr) return std::nullopt;
   if (setting->values.empty()) return true;
@@ -191,8 +191,8 @@ std::optional<bool> Settings::Flag(std::string_view name, const std::string& key
   return true;
 }
 
-std::optional<std::int64_t> Settings::Whole(std::string_view name, std::int64_t least,
-                                            const std::string& key) {
+std::optional<std::int64_t> SettingList::Whole(std::string_view name, std::int64_t least,
+                                               const std::string& key) {
   const Setting* setting = Take(name, key);
   if (setting == nullptr) return std::nullopt;
   const std::optional<std::string> text = Value(*setting);
@@ -207,7 +207,7 @@ std::optional<std::int64_t> Settings::Whole(std::string_view name, std::int64_t 
   return std::nullopt;
 }
 
-std::optional<int> Settings::Size(std::string_view name, const std::string& key) {
+std::optional<int> SettingList::Size(std::string_view name, const std::string& key) {
   const Setting* setting = Take(name);
   const std::optional<std::int64_t> number = Whole(name, 1, key);
   if (!number) return std::nullopt;
@@ -218,7 +218,7 @@ std::optional<int> Settings::Size(std::string_view name, const std::string& key)
   return std::nullopt;
 }
 
-std::optional<double> Settings::Number(std::string_view name, const std::string& key) {
+std::optional<double> SettingList::Number(std::string_view name, const std::string& key) {
   const Setting* setting = Take(name, key);
   if (setting == nullptr) return std::nullopt;
   const std::optional<std::string> text = Value(*setting);
@@ -232,14 +232,14 @@ std::optional<double> Settings::Number(std::string_view name, const std::string&
   return std::nullopt;
 }
 
-std::optional<std::string> Settings::Word(std::string_view name, const std::string& key) {
+std::optional<std::string> SettingList::Word(std::string_view name, const std::string& key) {
   const Setting* setting = Take(name, key);
   return setting == nullptr ? std::nullopt : Value(*setting);
 }
 
-std::optional<std::string> Settings::OneOf(std::string_view name,
-                                           const std::vector<std::string>& words,
-                                           const std::string& key) {
+std::optional<std::string> SettingList::OneOf(std::string_view name,
+                                              const std::vector<std::string>& words,
+                                              const std::string& key) {
   const Setting* setting = Take(name, key);
   if (setting == nullptr) return std::nullopt;
   const std::optional<std::string> value = Value(*setting);
@@ -253,20 +253,20 @@ std::optional<std::string> Settings::OneOf(std::string_view name,
   return std::nullopt;
 }
 
-std::vector<std::string> Settings::Words(std::string_view name, const std::string& key) {
+std::vector<std::string> SettingList::Words(std::string_view name, const std::string& key) {
   const Setting* setting = Take(name, key);
   if (setting == nullptr) return {};
   return setting->values;
 }
 
-void Settings::Leave(std::string_view name, const std::string& why, bool matters) {
+void SettingList::Leave(std::string_view name, const std::string& why, bool matters) {
   const Setting* setting = Take(name);
   if (setting == nullptr) return;
   const bool off = setting->values.size() == 1 && IsNo(setting->values[0]);
   draft_.Leave(*setting, off ? "off" : why, matters && !off);
 }
 
-void Settings::LeaveRest(const std::function<bool(const Setting&)>& matters) {
+void SettingList::LeaveRest(const std::function<bool(const Setting&)>& matters) {
   for (Setting& setting : all_) {
     if (setting.read) continue;
     setting.read = true;

@@ -70,11 +70,11 @@ class Draft {
   std::optional<Error> error_;
 };
 
-class Settings {
+class SettingList {
  public:
-  explicit Settings(Draft& draft) : draft_(draft) {}
+  explicit SettingList(Draft& draft) : draft_(draft) {}
   void Add(Setting setting) { all_.push_back(std::move(setting)); }
-  void Add(const Settings& others) {
+  void Add(const SettingList& others) {
     all_.insert(all_.end(), others.all_.begin(), others.all_.end());
   }
   bool Has(std::string_view name) const;
@@ -82,7 +82,7 @@ class Settings {
   // The value of a setting with one, without reading it; else "".
   std::string Text(std::string_view name) const;
   // Moves the settings whose names begin so, without that beginning.
-  void Move(const std::string& beginning, Settings& to);
+  void Move(const std::string& beginning, SettingList& to);
   const std::vector<Setting>& all() const { return all_; }
 
   // Each takes the last setting of that name, as argparse does, marks all of the name as read and,

@@ -26,7 +26,7 @@ struct Text {
 };
 
 // How likely a command is the one that trains: settings that only training has.
-int Weight(const Launch& launch) {
+int Weight(const LaunchCommand& launch) {
   int weight = 0;
   for (const char* name :
        {"num_layers", "micro_batch_size", "tensor_model_parallel_size", "seq_length",
@@ -105,7 +105,7 @@ class Importer {
                            "expected a variable of the script, as in MODEL_SIZE=7B");
       shell.Set(define.substr(0, equals), define.substr(equals + 1));
     }
-    Settings slurm(draft_);
+    SettingList slurm(draft_);
     for (const Text& text : texts_)
       if (text.kind == FileKind::kShell) AddSlurm(text.text, slurm);
     if (!slurm.empty()) ReadSlurm(slurm, draft_);
@@ -132,14 +132,14 @@ class Importer {
   }
 
   void ChooseCommand(const Shell& shell) {
-    std::vector<Launch> launches;
+    std::vector<LaunchCommand> launches;
     for (const ShellCommand& command : shell.commands())
       launches.push_back(TakeApart(command, draft_));
-    const auto best =
-        std::max_element(launches.begin(), launches.end(),
-                         [](const Launch& a, const Launch& b) { return Weight(a) < Weight(b); });
+    const auto best = std::max_element(
+        launches.begin(), launches.end(),
+        [](const LaunchCommand& a, const LaunchCommand& b) { return Weight(a) < Weight(b); });
     if (best != launches.end() && (Weight(*best) > 0 || !best->program.empty())) {
-      for (const Launch& other : launches)
+      for (const LaunchCommand& other : launches)
         if (&other != &*best && Weight(other) == Weight(*best) && Weight(other) > 1)
           draft_.Leave(other.spot, other.program, "another training command; the first is read",
                        true);
@@ -172,7 +172,7 @@ class Importer {
     return std::nullopt;
   }
 
-  std::optional<Text> Named(Settings& settings, const char* name, FileKind kind) {
+  std::optional<Text> Named(SettingList& settings, const char* name, FileKind kind) {
     const Setting* setting = settings.Take(name);
     if (setting == nullptr || setting->values.size() != 1) return std::nullopt;
     std::optional<Text> text = Open(setting->values[0], kind);
@@ -182,8 +182,8 @@ class Importer {
 
   void ReadFramework() {
     if (draft_.failed()) return;
-    Settings none(draft_);
-    Settings& script = launch_ ? launch_->script : none;
+    SettingList none(draft_);
+    SettingList& script = launch_ ? launch_->script : none;
     const bool megatron = script.Has("tensor_model_parallel_size") ||
                           (script.Has("num_layers") && script.Has("hidden_size"));
     if (megatron) {
@@ -198,14 +198,14 @@ class Importer {
     if (launch_) launch_->launcher.LeaveRest([](const Setting&) { return false; });
   }
 
-  void ReadMegatronLaunch(Settings& script) {
+  void ReadMegatronLaunch(SettingList& script) {
     ReadMegatron(script, draft_);
     const bool zero = draft_.spec().plan().zero_stage(0) >= 2 && draft_.spec().plan().pp(0) == 1;
     std::optional<Text> json;
     if (script.Has("deepspeed_config"))
       json = Named(script, "deepspeed_config", FileKind::kDeepspeed);
     if (!json) return;
-    Settings settings(draft_);
+    SettingList settings(draft_);
     AddYaml(json->text, json->name, settings, draft_);
     if (draft_.failed()) return;
     // The engine shards and offloads; the model and its kernels are Megatron's.
@@ -222,8 +222,8 @@ class Importer {
     }
   }
 
-  void ReadTorchtitanLaunch(Settings& script, const Text* titan) {
-    Settings settings(draft_);
+  void ReadTorchtitanLaunch(SettingList& script, const Text* titan) {
+    SettingList settings(draft_);
     std::optional<Text> named;
     if (script.Has("job.config_file"))
       named = Named(script, "job.config_file", FileKind::kTorchtitan);
@@ -236,8 +236,8 @@ class Importer {
   }
 
   // The Trainer, accelerate or DeepSpeed, in whichever files they stand.
-  void ReadTrainerLaunch(Settings& script) {
-    Settings arguments(draft_);
+  void ReadTrainerLaunch(SettingList& script) {
+    SettingList arguments(draft_);
     const Text* document = Find(FileKind::kTrainer);
     if (document != nullptr) AddYaml(document->text, document->name, arguments, draft_);
     std::optional<Text> accelerate, deepspeed;
@@ -257,14 +257,14 @@ class Importer {
     const bool nothing = arguments.empty() && !accelerate && !deepspeed;
     if (nothing || draft_.failed()) return;
 
-    Settings config(draft_);
+    SettingList config(draft_);
     if (accelerate) AddYaml(accelerate->text, accelerate->name, config, draft_);
     const bool launched = launch_ && std::find(launch_->launchers.begin(), launch_->launchers.end(),
                                                "accelerate") != launch_->launchers.end();
     if (launched) AddLaunchOptions(config);
     if (draft_.failed()) return;
     const bool by_deepspeed = deepspeed || Lower(config.Text("distributed_type")) == "deepspeed";
-    Settings engine(draft_);
+    SettingList engine(draft_);
     if (!config.empty()) {
       config.Move("deepspeed_config.", engine);
       ReadAccelerate(config, draft_);
@@ -281,7 +281,7 @@ class Importer {
   }
 
   // Options of `accelerate launch` under the names of its file.
-  void AddLaunchOptions(Settings& config) {
+  void AddLaunchOptions(SettingList& config) {
     for (Setting setting : launch_->launcher.all()) {
       if (setting.read) continue;
       launch_->launcher.Skip(setting.name);
@@ -329,7 +329,7 @@ class Importer {
   const ImportOptions& options_;
   std::vector<Text> texts_;
   std::map<std::string, Placed> documents_;
-  std::optional<Launch> launch_;
+  std::optional<LaunchCommand> launch_;
 };
 }  // namespace
 

@@ -81,8 +81,8 @@ bool IsMereFlag(const std::string& name) {
 }
 }  // namespace
 
-Launch TakeApart(const ShellCommand& command, Draft& draft) {
-  Launch launch{{}, "", {}, Settings(draft), Settings(draft)};
+LaunchCommand TakeApart(const ShellCommand& command, Draft& draft) {
+  LaunchCommand launch{{}, "", {}, SettingList(draft), SettingList(draft)};
   const std::vector<Placed>& words = command.words;
   if (!words.empty()) launch.spot = words[0].spot();
   std::size_t i = 0;
@@ -121,8 +121,8 @@ Launch TakeApart(const ShellCommand& command, Draft& draft) {
   return launch;
 }
 
-void ReadLauncher(Launch& launch, Draft& draft) {
-  Settings& s = launch.launcher;
+void ReadLauncher(LaunchCommand& launch, Draft& draft) {
+  SettingList& s = launch.launcher;
   v1::Cluster& cluster = draft.cluster();
   const auto runs = [&](const char* name) {
     return std::find(launch.launchers.begin(), launch.launchers.end(), name) !=
@@ -137,7 +137,7 @@ void ReadLauncher(Launch& launch, Draft& draft) {
                                   ? setting->values[0].find(':')
                                   : std::string::npos;
     if (colon != std::string::npos) {
-      Settings most(draft);
+      SettingList most(draft);
       most.Add(
           {setting->name, {setting->values[0].substr(colon + 1)}, setting->spot, setting->shown});
       nodes = most.Size(name, "cluster.nodes");

@@ -9,21 +9,21 @@
 
 namespace shardplan {
 
-struct Launch {
+struct LaunchCommand {
   std::vector<std::string> launchers;  // "srun", "torchrun", "deepspeed", "accelerate", ...
   std::string program;                 // pretrain_gpt.py, or a module
   Spot spot;
-  Settings launcher, script;
+  SettingList launcher, script;
 };
-Launch TakeApart(const ShellCommand& command, Draft& draft);
+LaunchCommand TakeApart(const ShellCommand& command, Draft& draft);
 
 // Nodes and GPUs as torchrun, deepspeed, accelerate or srun are told.
-void ReadLauncher(Launch& launch, Draft& draft);
+void ReadLauncher(LaunchCommand& launch, Draft& draft);
 
 // #SBATCH lines of a script as settings.
-void AddSlurm(const Placed& script, Settings& settings);
+void AddSlurm(const Placed& script, SettingList& settings);
 // Nodes, GPUs and the kind of GPU, by what sbatch or srun is told.
-void ReadSlurm(Settings& slurm, Draft& draft);
+void ReadSlurm(SettingList& slurm, Draft& draft);
 
 // Variables of the environment that the cost model knows: NCCL's, the allocator's.
 void ReadEnvironment(const Shell& shell, const ShellCommand& command, Draft& draft);

@@ -11,7 +11,7 @@
 namespace shardplan {
 namespace {
 
-void ReadDegrees(Settings& s, Draft& d) {
+void ReadDegrees(SettingList& s, Draft& d) {
   v1::Plan& plan = d.plan();
   const int tp = s.Size("tensor_model_parallel_size", "plan.tp")
                      .value_or(s.Size("model_parallel_size", "plan.tp").value_or(1));
@@ -45,7 +45,7 @@ void ReadDegrees(Settings& s, Draft& d) {
   Fix(plan.mutable_sp(), s.On("sequence_parallel", "plan.sp") && tp > 1);
 }
 
-void ReadBatch(Settings& s, Draft& d) {
+void ReadBatch(SettingList& s, Draft& d) {
   v1::Train& train = d.train();
   const int micro = s.Size("micro_batch_size", "plan.micro_batch_size")
                         .value_or(s.Size("batch_size", "plan.micro_batch_size").value_or(1));
@@ -71,7 +71,7 @@ void ReadBatch(Settings& s, Draft& d) {
   if (tokens > 0 && tokens <= 1e18) train.set_tokens(tokens);
 }
 
-void ReadPrecision(Settings& s, Draft& d) {
+void ReadPrecision(SettingList& s, Draft& d) {
   v1::Train& train = d.train();
   const bool bf16 = s.On("bf16", "train.precision"), fp16 = s.On("fp16", "train.precision");
   train.set_precision(bf16   ? v1::PRECISION_BF16_MIXED
@@ -122,7 +122,7 @@ void ReadPrecision(Settings& s, Draft& d) {
     s.Leave("main_params_dtype", "fp32 master parameters are counted");
 }
 
-void ReadState(Settings& s, Draft& d) {
+void ReadState(SettingList& s, Draft& d) {
   v1::Plan& plan = d.plan();
   const bool distributed = s.On("use_distributed_optimizer", "plan.zero_stage");
   int zero = distributed ? 1 : 0;
@@ -168,7 +168,7 @@ void ReadState(Settings& s, Draft& d) {
   Fix(plan.mutable_offload(), offload);
 }
 
-void ReadOptimizer(Settings& s, Draft& d) {
+void ReadOptimizer(SettingList& s, Draft& d) {
   const std::string optimizer =
       s.OneOf("optimizer", {"adam", "sgd", "muon", "dist_muon"}, "train.optimizer")
           .value_or("adam");
@@ -178,7 +178,7 @@ void ReadOptimizer(Settings& s, Draft& d) {
                                                : v1::OPTIMIZER_MUON);
 }
 
-void ReadRecompute(Settings& s, Draft& d) {
+void ReadRecompute(SettingList& s, Draft& d) {
   v1::Recompute& recompute = *d.plan().add_recompute();
   recompute.set_kind(v1::RECOMPUTE_KIND_NONE);
   std::string granularity =
@@ -230,7 +230,7 @@ void ReadRecompute(Settings& s, Draft& d) {
   s.Leave("distribute_saved_activations", "whole checkpoints are counted on each tensor rank");
 }
 
-void ReadKernels(Settings& s, Draft& d) {
+void ReadKernels(SettingList& s, Draft& d) {
   v1::Train& train = d.train();
   const std::string backend =
       s.OneOf("attention_backend", {"auto", "flash", "fused", "unfused", "local"},
@@ -273,7 +273,7 @@ void ReadKernels(Settings& s, Draft& d) {
 }
 }  // namespace
 
-void ReadMegatron(Settings& s, Draft& d) {
+void ReadMegatron(SettingList& s, Draft& d) {
   d.train().set_framework(v1::FRAMEWORK_MEGATRON);
   ReadDegrees(s, d);
   ReadMegatronModel(s, d);

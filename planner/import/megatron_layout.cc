@@ -56,7 +56,7 @@ void SetStages(Draft& d, const std::vector<int>& layers, const Setting& from) {
 }
 
 // Of the middle stages, where the first or the last has its own number.
-void ReadUnevenEnds(Settings& s, Draft& d, int layers, int pp, int vpp) {
+void ReadUnevenEnds(SettingList& s, Draft& d, int layers, int pp, int vpp) {
   const Setting* first = s.Take("decoder_first_pipeline_num_layers");
   const Setting* last = s.Take("decoder_last_pipeline_num_layers");
   const bool embedding = s.On("account_for_embedding_in_pipeline_split");
@@ -112,7 +112,7 @@ std::optional<std::vector<int>> LayersOfLayout(std::string_view layout) {
   return layers;
 }
 
-void ReadMegatronLayout(Settings& s, Draft& d) {
+void ReadMegatronLayout(SettingList& s, Draft& d) {
   v1::Plan& plan = d.plan();
   const int pp = plan.pp(0);
   const nlohmann::json& model = d.model();

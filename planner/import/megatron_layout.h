@@ -10,7 +10,7 @@
 namespace shardplan {
 
 // Sets vpp, schedule and stage_layers. REQUIRES: pp and the model's keys are set.
-void ReadMegatronLayout(Settings& arguments, Draft& draft);
+void ReadMegatronLayout(SettingList& arguments, Draft& draft);
 
 // "Et|(tt|)*30mL": the transformer layers of each stage in order. Nothing where it is no
 // layout.

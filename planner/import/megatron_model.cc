@@ -13,7 +13,7 @@ namespace {
 
 using nlohmann::json;
 
-std::string ActivationOf(Settings& s) {
+std::string ActivationOf(SettingList& s) {
   if (s.On("swiglu", "model.activation")) return "swiglu";
   if (s.On("geglu", "model.activation") || s.On("quick_geglu", "model.activation")) return "geglu";
   if (s.On("squared_relu", "model.activation")) return "squared_relu";
@@ -25,7 +25,7 @@ std::string ActivationOf(Settings& s) {
   return "gelu";
 }
 
-std::string PositionsOf(Settings& s) {
+std::string PositionsOf(SettingList& s) {
   const auto type = s.Word("position_embedding_type", "model.position_embedding");
   const bool none = s.On("no_position_embedding");
   if (s.On("use_rotary_position_embeddings", "model.position_embedding")) return "rope";
@@ -36,7 +36,7 @@ std::string PositionsOf(Settings& s) {
 }
 
 // The rows of the embedding before padding: given, or the tokenizer's.
-void SetVocabulary(Settings& s, Draft& d) {
+void SetVocabulary(SettingList& s, Draft& d) {
   for (const char* name : {"padded_vocab_size", "pad_vocab_size_to"})
     if (const auto size = s.Size(name, "model.vocab_size")) {
       d.model()["vocab_size"] = *size;
@@ -110,7 +110,7 @@ std::optional<std::vector<int>> LayerPattern(std::string_view text) {
 }
 
 // The leading dense layers, where all after them have experts.
-void ReadLayerFrequency(Settings& s, Draft& d) {
+void ReadLayerFrequency(SettingList& s, Draft& d) {
   const Setting* setting = s.Take("moe_layer_freq", "model.first_k_dense_replace");
   if (setting == nullptr || setting->values.size() != 1) return;
   const std::string& text = setting->values[0];
@@ -126,7 +126,7 @@ void ReadLayerFrequency(Settings& s, Draft& d) {
     d.model()["first_k_dense_replace"] = dense;
 }
 
-void ReadExperts(Settings& s, Draft& d) {
+void ReadExperts(SettingList& s, Draft& d) {
   json& m = d.model();
   // Megatron-DeepSpeed gives its number of experts for each layer; "1" is a dense model.
   const Setting* experts = s.Take("num_experts", "model.num_local_experts");
@@ -149,7 +149,7 @@ void ReadExperts(Settings& s, Draft& d) {
 
 // BigScience's arguments for BLOOM: ALiBi and a norm of the embeddings, which transformers' class
 // of that name has.
-void ReadBloom(Settings& s, Draft& d) {
+void ReadBloom(SettingList& s, Draft& d) {
   const bool alibi = s.Text("position_embedding_type") == "alibi";
   const bool norm = s.On("embed_layernorm");
   json& m = d.model();
@@ -169,7 +169,7 @@ void ReadBloom(Settings& s, Draft& d) {
 }
 
 // --multi-latent-attention: DeepSeek's architecture under its own keys.
-void ReadLatentAttention(Settings& s, Draft& d) {
+void ReadLatentAttention(SettingList& s, Draft& d) {
   json& m = d.model();
   m["model_type"] = "deepseek_v3";
   d.From("model.model_type", *s.Take("multi_latent_attention"));
@@ -196,7 +196,7 @@ void ReadLatentAttention(Settings& s, Draft& d) {
 }
 }  // namespace
 
-void ReadMegatronModel(Settings& s, Draft& d) {
+void ReadMegatronModel(SettingList& s, Draft& d) {
   json& m = d.model();
   m["model_type"] = "megatron_gpt";
   const auto need = [&](const char* flag, const char* key) {

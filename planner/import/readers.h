@@ -11,21 +11,21 @@
 namespace shardplan {
 
 // Megatron-LM's pretrain_gpt.py, and its DeepSpeed fork.
-void ReadMegatron(Settings& arguments, Draft& draft);
-void ReadMegatronModel(Settings& arguments, Draft& draft);  // part of it
+void ReadMegatron(SettingList& arguments, Draft& draft);
+void ReadMegatronModel(SettingList& arguments, Draft& draft);  // part of it
 
 // A DeepSpeed configuration: zero_optimization, bf16, ... "auto" is left to the Trainer's values,
 // which are read before.
-void ReadDeepspeed(Settings& json, Draft& draft);
+void ReadDeepspeed(SettingList& json, Draft& draft);
 
 // transformers' TrainingArguments, with the names that TRL, LLaMA-Factory and the examples add.
-void ReadTrainer(Settings& arguments, Draft& draft);
+void ReadTrainer(SettingList& arguments, Draft& draft);
 
 // accelerate's configuration file, or the options of `accelerate launch`.
-void ReadAccelerate(Settings& config, Draft& draft);
+void ReadAccelerate(SettingList& config, Draft& draft);
 
 // torchtitan 0.2's TOML, with options of its command line over it.
-void ReadTorchtitan(Settings& toml, Draft& draft);
+void ReadTorchtitan(SettingList& toml, Draft& draft);
 
 // Where a model's name is a path or a repository ("meta-llama/Llama-2-7b-hf"): the preset that it
 // is; false, and a key asked for, where none is.

@@ -37,7 +37,7 @@ void ReadGpus(const Setting& setting, std::optional<int>& count, std::string& ki
 }
 }  // namespace
 
-void AddSlurm(const Placed& script, Settings& settings) {
+void AddSlurm(const Placed& script, SettingList& settings) {
   static constexpr std::string_view kMark = "#SBATCH";
   const std::string& text = script.text();
   for (std::size_t begin = 0; begin < text.size();) {
@@ -71,8 +71,8 @@ void AddSlurm(const Placed& script, Settings& settings) {
   }
 }
 
-void ReadSlurm(Settings& given, Draft& draft) {
-  Settings s(draft);
+void ReadSlurm(SettingList& given, Draft& draft) {
+  SettingList s(draft);
   for (Setting setting : given.all()) {
     given.Skip(setting.name);
     setting.name = LongName(setting.name);
@@ -81,7 +81,7 @@ void ReadSlurm(Settings& given, Draft& draft) {
   v1::Cluster& cluster = draft.cluster();
   if (const Setting* nodes = s.Take("nodes"); nodes != nullptr && nodes->values.size() == 1) {
     // "2-4": as many as it may get.
-    Settings most(draft);
+    SettingList most(draft);
     const std::string& text = nodes->values[0];
     most.Add({"nodes", {text.substr(text.rfind('-') + 1)}, nodes->spot, nodes->shown});
     if (const auto count = most.Size("nodes", "cluster.nodes")) cluster.set_nodes(*count);

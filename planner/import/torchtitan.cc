@@ -58,7 +58,7 @@ bool MayMatter(const Setting& setting) {
 }
 
 // A key under its newest name and those it had before.
-std::optional<std::int64_t> WholeOf(Settings& s, std::initializer_list<const char*> names,
+std::optional<std::int64_t> WholeOf(SettingList& s, std::initializer_list<const char*> names,
                                     std::int64_t least, const std::string& key) {
   std::optional<std::int64_t> value;
   for (const char* name : names)
@@ -66,14 +66,14 @@ std::optional<std::int64_t> WholeOf(Settings& s, std::initializer_list<const cha
   return value;
 }
 
-int DegreeOf(Settings& s, const std::string& name, const std::string& key, int least = 1) {
+int DegreeOf(SettingList& s, const std::string& name, const std::string& key, int least = 1) {
   std::optional<std::int64_t> value;
   for (const char* section : {"parallelism.", "experimental.", "training."})
     if (const auto found = s.Whole(section + name, least, key); found && !value) value = found;
   return static_cast<int>(std::min<std::int64_t>(value.value_or(1), 1'000'000));
 }
 
-void ReadModel(Settings& s, Draft& d) {
+void ReadModel(SettingList& s, Draft& d) {
   const Setting* flavor = s.Take("model.flavor");
   const auto name = s.Word("model.name", "");
   const auto size = flavor == nullptr ? std::nullopt : s.Word("model.flavor");
@@ -102,7 +102,7 @@ struct Degrees {
 };
 
 // -1 stands for the ranks that the others leave.
-void ReadDataParallel(Settings& s, Draft& d, Degrees degrees) {
+void ReadDataParallel(SettingList& s, Draft& d, Degrees degrees) {
   v1::Plan& plan = d.plan();
   const std::int64_t others =
       std::int64_t{degrees.replicate} * degrees.tp * degrees.pp * degrees.cp;
@@ -125,7 +125,7 @@ void ReadDataParallel(Settings& s, Draft& d, Degrees degrees) {
   if (d.Gpus() > 0 || degrees.shard != -1) Fix(plan.mutable_dp(), shard * degrees.replicate);
 }
 
-void ReadPipeline(Settings& s, Draft& d, int pp) {
+void ReadPipeline(SettingList& s, Draft& d, int pp) {
   v1::Plan& plan = d.plan();
   std::string schedule;
   for (const char* section : {"parallelism.", "experimental."})
@@ -156,7 +156,7 @@ void ReadPipeline(Settings& s, Draft& d, int pp) {
                                                              : v1::SCHEDULE_1F1B);
 }
 
-void ReadBatch(Settings& s, Draft& d, int pp) {
+void ReadBatch(SettingList& s, Draft& d, int pp) {
   v1::Train& train = d.train();
   const auto local = WholeOf(s, {"training.local_batch_size", "training.batch_size"}, 1,
                              pp > 1 ? "train.global_batch_size" : "plan.micro_batch_size");
@@ -176,7 +176,7 @@ void ReadBatch(Settings& s, Draft& d, int pp) {
       WholeOf(s, {"training.seq_len"}, 1, "train.seq_length").value_or(2048), 100'000'000)));
 }
 
-void ReadRecompute(Settings& s, Draft& d) {
+void ReadRecompute(SettingList& s, Draft& d) {
   const auto mode = s.OneOf("activation_checkpoint.mode",
                             {"none", "selective", "full", "memory_budget"}, "plan.recompute")
                         .value_or("selective");
@@ -201,7 +201,7 @@ void ReadRecompute(Settings& s, Draft& d) {
   }
 }
 
-void ReadPrecision(Settings& s, Draft& d) {
+void ReadPrecision(SettingList& s, Draft& d) {
   v1::Train& train = d.train();
   const auto words = s.Words("model.converters", "train.precision");
   const auto has = [&](const char* word) {
@@ -230,7 +230,7 @@ void ReadPrecision(Settings& s, Draft& d) {
 }
 }  // namespace
 
-void ReadTorchtitan(Settings& s, Draft& d) {
+void ReadTorchtitan(SettingList& s, Draft& d) {
   v1::Train& train = d.train();
   v1::Plan& plan = d.plan();
   train.set_framework(v1::FRAMEWORK_TORCHTITAN);

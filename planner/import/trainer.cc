@@ -116,7 +116,7 @@ bool MayMatter(const Setting& setting) {
 }
 
 // 16-bit weights, or autocast over fp32 ones.
-void ReadPrecision(Settings& s, Draft& d) {
+void ReadPrecision(SettingList& s, Draft& d) {
   const bool bf16 = s.On("bf16", "train.precision"), fp16 = s.On("fp16", "train.precision");
   const auto dtype = s.Word("torch_dtype").value_or(s.Word("dtype").value_or("auto"));
   const bool pure = dtype == "bfloat16" || s.On("pure_bf16", "train.precision");
@@ -132,7 +132,7 @@ void ReadPrecision(Settings& s, Draft& d) {
   s.Skip("tf32");
 }
 
-void ReadOptimizer(Settings& s, Draft& d) {
+void ReadOptimizer(SettingList& s, Draft& d) {
   const auto name = s.Word("optim", "train.optimizer").value_or("adamw_torch_fused");
   v1::Train& train = d.train();
   const auto has = [&](const char* part) { return name.find(part) != std::string::npos; };
@@ -151,7 +151,7 @@ void ReadOptimizer(Settings& s, Draft& d) {
   if (!known) s.Leave("optim", "AdamW is counted");
 }
 
-void ReadModel(Settings& s, Draft& d) {
+void ReadModel(SettingList& s, Draft& d) {
   for (const char* name : {"model_name_or_path", "model_id", "model_name", "base_model", "model"})
     if (const Setting* setting = s.Take(name); setting != nullptr && setting->values.size() == 1) {
       SetModelByName(setting->values[0], *setting, d);
@@ -175,7 +175,7 @@ void ReadModel(Settings& s, Draft& d) {
     d.train().set_attention(v1::ATTENTION_SDPA);
 }
 
-void ReadAdapters(Settings& s, Draft& d) {
+void ReadAdapters(SettingList& s, Draft& d) {
   const auto kind = s.Word("finetuning_type", "train.task").value_or("full");
   const bool quantized = s.On("load_in_4bit", "train.task") || s.On("load_in_8bit", "train.task") ||
                          s.Has("quantization_bit");
@@ -196,7 +196,7 @@ void ReadAdapters(Settings& s, Draft& d) {
 }
 
 // "full_shard auto_wrap offload"
-void ReadFsdp(Settings& s, Draft& d) {
+void ReadFsdp(SettingList& s, Draft& d) {
   std::string words;
   for (const std::string& value : s.Words("fsdp", "plan.zero_stage")) words += value + " ";
   const auto has = [&](const char* word) { return words.find(word) != std::string::npos; };
@@ -218,7 +218,7 @@ void ReadFsdp(Settings& s, Draft& d) {
 }
 }  // namespace
 
-void ReadTrainer(Settings& s, Draft& d) {
+void ReadTrainer(SettingList& s, Draft& d) {
   v1::Train& train = d.train();
   v1::Plan& plan = d.plan();
   if (!train.has_framework()) train.set_framework(v1::FRAMEWORK_HF);
