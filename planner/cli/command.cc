@@ -91,6 +91,7 @@ const std::vector<Command>& Commands() {
       {"collectives", "predict collectives on a cluster", DeclareCollectives},
       {"probe", "measure this machine: collectives, kernels, memory, disks", DeclareProbe},
       {"import", "read launch scripts and configurations as a spec", DeclareImport},
+      {"diff", "show what changes between two plans, and what each change does", DeclareDiff},
       {"list", "show the catalogue: GPUs, links, clusters, models, specs, frameworks", DeclareList},
       {"bench", "time the search over fixed specs; print its signature", DeclareBench},
       {"completion", "print completions for bash or zsh", DeclareCompletion},

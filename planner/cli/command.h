@@ -27,6 +27,7 @@ std::function<int()> DeclareModel(CLI::App& app);
 std::function<int()> DeclareCollectives(CLI::App& app);
 std::function<int()> DeclareProbe(CLI::App& app);
 std::function<int()> DeclareBench(CLI::App& app);
+std::function<int()> DeclareDiff(CLI::App& app);
 std::function<int()> DeclareImport(CLI::App& app);
 std::function<int()> DeclareList(CLI::App& app);
 std::function<int()> DeclareCompletion(CLI::App& app);
