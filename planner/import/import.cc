@@ -11,6 +11,7 @@
 #include "planner/import/launch.h"
 #include "planner/import/names.h"
 #include "planner/import/readers.h"
+#include "planner/import/topology.h"
 #include "planner/spec/free_value.h"
 #include "planner/spec/reader.h"
 
@@ -27,7 +28,7 @@ struct Text {
 
 // How likely a command is the one that trains: settings that only training has.
 int Weight(const LaunchCommand& launch) {
-  int weight = 0;
+  int weight = launch.program.empty() ? 0 : 1;
   for (const char* name :
        {"num_layers", "micro_batch_size", "tensor_model_parallel_size", "seq_length",
         "per_device_train_batch_size", "model_name_or_path", "deepspeed", "deepspeed_config",
@@ -46,6 +47,7 @@ class Importer {
     for (const Text& text : texts_)
       draft_.Format(fmt::format("{}: {}", text.name, Describe(text.kind)));
     SetClusterKeys();
+    ReadClusterFiles();
     ReadModelConfig();
     RunScripts();
     ReadFramework();
@@ -67,6 +69,11 @@ class Importer {
     for (const std::string& argument : options_.sets)
       if (argument.rfind("cluster", 0) == 0) Set(argument, map);
     draft_.SetCustomaryNode();
+  }
+  void ReadClusterFiles() {
+    NodeFacts facts;
+    for (const Text& text : texts_) ReadClusterFile(text.kind, text.text, facts, draft_);
+    if (!draft_.failed()) SetCluster(facts, draft_);
   }
   void SetAll() {
     if (draft_.failed()) return;
@@ -138,9 +145,9 @@ class Importer {
     const auto best = std::max_element(
         launches.begin(), launches.end(),
         [](const LaunchCommand& a, const LaunchCommand& b) { return Weight(a) < Weight(b); });
-    if (best != launches.end() && (Weight(*best) > 0 || !best->program.empty())) {
+    if (best != launches.end() && Weight(*best) > 0) {
       for (const LaunchCommand& other : launches)
-        if (&other != &*best && Weight(other) == Weight(*best) && Weight(other) > 1)
+        if (&other != &*best && Weight(other) == Weight(*best) && Weight(other) > 2)
           draft_.Leave(other.spot, other.program, "another training command; the first is read",
                        true);
       const std::size_t index = static_cast<std::size_t>(best - launches.begin());
@@ -342,7 +349,9 @@ Result<Imported> Import(const std::vector<ImportFile>& files, const ImportOption
       return Invalid(fmt::format(
           "{}: {}\n  import reads launch scripts and arguments (Megatron-LM, transformers, "
           "accelerate, DeepSpeed, torchtitan, Slurm),\n  DeepSpeed's JSON, accelerate's YAML, "
-          "torchtitan's TOML, TrainingArguments as JSON or YAML, and config.json",
+          "torchtitan's TOML, TrainingArguments as JSON or YAML, config.json;\n  and of clusters: "
+          "nvidia-smi topo -m, nvidia-smi -q -x, NCCL's topology, scontrol show node or topology, "
+          "kubectl get nodes -o json, lspci -vv",
           file.name,
           kind == FileKind::kSpec ? "is a spec already: shardplan check judges it"
                                   : "is in no format that import knows"));

@@ -45,7 +45,7 @@ ShellExpansion::Expanded ShellExpansion::Variable(const std::string& name, const
                                                   bool list) {
   const auto& arguments = shell_.arguments_;
   if (name == "@" || name == "*") {
-    if (arguments.empty()) return {{Unknown(whole.text(), whole.spot())}, true, true};
+    if (arguments.empty()) return {{}, true, true};  // a script that is started without any
     return {arguments.back(), true, arguments.back().empty()};
   }
   if (name == "#" && !arguments.empty())

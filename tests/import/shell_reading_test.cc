@@ -90,6 +90,12 @@ TEST(Shell, FollowsFunctionsEvalSourceAndOtherShells) {
   EXPECT_EQ(shell.commands().back().words[1].spot(), (Spot{1, 1}));
 }
 
+// A script passes its own arguments on, and is read as if it had none.
+TEST(Shell, StartsWithoutArguments) {
+  EXPECT_THAT(LastCommand("exec torchrun t.py --x 1 \"$@\""),
+              ElementsAre("exec", "torchrun", "t.py", "--x", "1"));
+}
+
 TEST(Shell, KeepsHereDocuments) {
   Shell shell;
   shell.Run(Placed::File(
