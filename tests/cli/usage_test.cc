@@ -42,9 +42,10 @@ INSTANTIATE_TEST_SUITE_P(
     ::testing::Values(
         Mistake{"pln SPEC",
                 "shardplan: there is no command 'pln': did you mean plan? it takes plan, check, "
-                "model, collectives, probe, import, diff, list, bench, completion, version"},
+                "export, model, collectives, probe, import, diff, list, bench, completion, "
+                "version"},
         Mistake{"frobnicate",
-                "shardplan: there is no command 'frobnicate': it takes plan, check, model, "
+                "shardplan: there is no command 'frobnicate': it takes plan, check, export, model, "
                 "collectives, probe, import, diff, list, bench, completion, version"},
         Mistake{"plan", "shardplan: plan: SPEC is required; shardplan plan --help shows all"},
         Mistake{
