@@ -65,11 +65,9 @@ int CheckPlan(const Options& options) {
 
   const Job job = MakeJob(model, machine, training, problem->memory_reserve);
   const Evaluation evaluation = Evaluate(job, plan);
-  const bool runs_out = evaluation.verdict == Verdict::kOom;
-  const std::vector<Hint> hints = runs_out || evaluation.p_oom > 0.5
-                                      ? HintsFor(job, plan, problem->search)
-                                      : std::vector<Hint>{};
-  const int code = runs_out ? kNothingFits : kDone;
+  const bool fits = evaluation.verdict != Verdict::kOom;
+  const std::vector<Hint> hints = fits ? std::vector<Hint>{} : HintsFor(job, plan, problem->search);
+  const int code = fits ? kDone : kNothingFits;
   return text ? Answer(CheckReport(subject, evaluation, hints, LookOfOutput()), code)
               : Answer(CheckJson(subject, evaluation, hints), options.format, code);
 }

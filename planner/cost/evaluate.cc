@@ -113,12 +113,8 @@ void Judge(const Job& job, double spread, Evaluation& e) {
     if (needed > e.step.unavoidable) e.step.unavoidable = needed, memory_at = peak.name;
     if (peak.host > e.step.host) e.step.host = peak.host, host_at = peak.name;
   }
-  const double lower = e.memory_interval[0] / Max(e.peak_allocated, Bytes{1});
-  const auto limits = LimitsOf(job, e.step);
-  for (const MemoryLimit& limit : limits) {
-    // A GPU's memory is known as well as the interval says; what the host holds is copies.
-    const double sure = &limit == &limits[0] ? lower : 1;
-    if (limit.needed * sure <= limit.available) continue;
+  for (const MemoryLimit& limit : LimitsOf(job, e.step)) {
+    if (limit.needed <= limit.available) continue;
     e.verdict = Verdict::kOom;
     e.limit = limit.of;
     e.limit_at = e.limit == "host" ? host_at : e.limit == "memory" ? memory_at : "";
@@ -129,7 +125,7 @@ void Judge(const Job& job, double spread, Evaluation& e) {
   if (Max(e.peak_device, at_most) > of_gpu) {
     e.verdict = Verdict::kTight;
     e.limit = "memory";
-    if (e.peak_device <= of_gpu || e.step.unavoidable > of_gpu) e.limit_at = memory_at;
+    if (e.peak_device <= of_gpu) e.limit_at = memory_at;
   }
 }
 

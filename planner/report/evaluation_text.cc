@@ -64,11 +64,6 @@ std::string LimitText(const Evaluation& evaluation, Bytes reserve) {
     return fmt::format("the offloaded state takes {} of a node's NVMe, more than it has",
                        FormatBytes(evaluation.step.nvme));
   const std::string available = AvailableText(evaluation, reserve);
-  if (evaluation.verdict == Verdict::kTight &&
-      evaluation.step.unavoidable > evaluation.capacity - reserve)
-    return fmt::format("{} are needed of {}{}, more than there is, but by less than is unsure{}",
-                       FormatBytes(evaluation.step.unavoidable), available, at,
-                       WhyText(evaluation));
   if (evaluation.verdict == Verdict::kTight && !at.empty())
     return fmt::format("{} are needed of {}{}, give or take a few percent{}",
                        FormatBytes(evaluation.step.unavoidable), available, at,

@@ -34,10 +34,9 @@ class Ranking {
   Ranking(const Job& job, Objective objective, std::size_t keep)
       : job_(job), objective_(objective), keep_(keep) {}
 
-  // What more likely runs out of memory than not is no plan to rank, though it may be called tight.
   void Add(Evaluation evaluation) {
-    const Shortfall shortfall = ShortfallOf(job_, evaluation.step);
-    if (shortfall.missing.value > 0) {
+    if (evaluation.verdict == Verdict::kOom) {
+      const Shortfall shortfall = ShortfallOf(job_, evaluation.step);
       ++(shortfall.of == "host" ? short_of_host_ : short_of_memory_);
       const Score score{
           {shortfall.missing.value, evaluation.step.Time().value, evaluation.peak_allocated.value}};
@@ -135,14 +134,14 @@ class Contest {
     }
   }
 
-  // What is short of memory already is ranked as such.
+  // What is out of memory already is ranked as such.
   void Weigh(const std::vector<Candidate>& candidates) {
     std::vector<Evaluation> evaluations(candidates.size());
     ParallelFor(threads_, 0, candidates.size(), [&](int, std::size_t i) {
       evaluations[i] = shardplan::Weigh(job_, candidates[i].plan);
     });
     for (Evaluation& evaluation : evaluations) {
-      if (ShortfallOf(job_, evaluation.step).missing.value > 0) {
+      if (evaluation.verdict == Verdict::kOom) {
         ranking_.Add(std::move(evaluation));
         continue;
       }

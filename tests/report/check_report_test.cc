@@ -96,15 +96,6 @@ TEST(CheckReport, OfAPlanThatDoesNotFitSaysWhyAndWhatWould) {
 )");
 }
 
-// More is needed than there is, but the prediction's doubt is larger than what is missing.
-TEST(CheckReport, OfAPlanThatMayFitSaysHowFarThatIsUnsure) {
-  const Example example;
-  Evaluation evaluation = ExampleOom();
-  evaluation.verdict = Verdict::kTight;
-  EXPECT_EQ(LinesFrom(CheckReport(example.subject, evaluation, {}, {}), "  90.0 GiB", 1),
-            "  90.0 GiB are needed of 80.0 GiB, more than there is, but by less than is unsure\n");
-}
-
 // Where no step but another moment is what does not fit, it is named with its cause.
 TEST(CheckReport, NamesTheMomentThatDecides) {
   const Example example;
