@@ -40,6 +40,8 @@ void AddDataParallelism(const ExportJob& job, Settings& keys, std::vector<Loss>&
   if (q.zero_group > 0 && shard * s.cp != q.zero_group && q.zero_stage > 0)
     losses.push_back({fmt::format("zero_group {}", q.zero_group),
                       fmt::format("{}: shards go over all context ranks", shard * s.cp)});
+  if (q.zero_stage == 0 && s.cp > 1)
+    losses.push_back({"zero_stage 0 over cp", "FSDP: torchtitan shards over context ranks"});
   keys.Set("parallelism.fsdp_reshard_after_forward", q.zero_stage == 2 ? "never" : "default");
 }
 

@@ -54,6 +54,15 @@ std::optional<std::string> ScalarOf(const toml::node& node) {
   return std::nullopt;
 }
 
+// An item of a list; a list in it as its values joined by commas.
+std::optional<std::string> ItemOf(const toml::node& node) {
+  const auto* list = node.as_array();
+  if (list == nullptr) return ScalarOf(node);
+  std::vector<std::string> values;
+  for (const toml::node& item : *list) values.push_back(ScalarOf(item).value_or(""));
+  return fmt::format("{}", fmt::join(values, ","));
+}
+
 void AddNode(const toml::node& node, const std::string& path, int file, SettingList& settings) {
   const Spot spot{file, static_cast<int>(node.source().begin.line)};
   if (const auto* table = node.as_table()) {
@@ -63,7 +72,7 @@ void AddNode(const toml::node& node, const std::string& path, int file, SettingL
   } else if (const auto* array = node.as_array()) {
     std::vector<std::string> values;
     for (const toml::node& item : *array)
-      if (auto value = ScalarOf(item)) values.push_back(std::move(*value));
+      if (auto value = ItemOf(item)) values.push_back(std::move(*value));
     if (!values.empty()) Add(path, std::move(values), spot, settings);
   } else if (auto value = ScalarOf(node)) {
     Add(path, {std::move(*value)}, spot, settings);

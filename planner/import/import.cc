@@ -46,7 +46,7 @@ class Importer {
     texts_ = std::move(texts);
     for (const Text& text : texts_)
       draft_.Format(fmt::format("{}: {}", text.name, Describe(text.kind)));
-    SetClusterKeys();
+    SetFirst();
     ReadClusterFiles();
     ReadModelConfig();
     RunScripts();
@@ -63,11 +63,13 @@ class Importer {
     return found == texts_.end() ? nullptr : &*found;
   }
 
-  // What --set says of the cluster counts before batch sizes are derived from it.
-  void SetClusterKeys() {
+  // What --set says of the cluster and the model counts before batch sizes and stages are derived
+  // from it.
+  void SetFirst() {
     SourceMap map;
     for (const std::string& argument : options_.sets)
-      if (argument.rfind("cluster", 0) == 0) Set(argument, map);
+      if (argument.rfind("cluster", 0) == 0 || argument.rfind("model.preset", 0) == 0)
+        Set(argument, map);
     draft_.SetCustomaryNode();
   }
   void ReadClusterFiles() {

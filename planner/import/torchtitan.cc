@@ -125,6 +125,25 @@ void ReadDataParallel(SettingList& s, Draft& d, Degrees degrees) {
   if (d.Gpus() > 0 || degrees.shard != -1) Fix(plan.mutable_dp(), shard * degrees.replicate);
 }
 
+// The modules of each stage, named one by one: what they say of layers. False where none are named.
+bool ReadStages(SettingList& s, Draft& d, int pp) {
+  const Setting* parts = s.Take("parallelism.module_fqns_per_model_part", "plan.vpp");
+  if (parts == nullptr || pp == 1) return false;
+  v1::Plan& plan = d.plan();
+  plan.clear_stage_layers();
+  v1::StageLayers& stages = *plan.add_stage_layers();
+  for (const std::string& part : parts->values) {
+    int layers = 0;
+    for (std::size_t at = part.find("layers."); at != std::string::npos;
+         at = part.find("layers.", at + 1))
+      ++layers;
+    stages.add_layers(layers);
+  }
+  d.From("plan.stage_layers", *parts);
+  Fix(plan.mutable_vpp(), std::max(1, static_cast<int>(parts->values.size()) / pp));
+  return true;
+}
+
 void ReadPipeline(SettingList& s, Draft& d, int pp) {
   v1::Plan& plan = d.plan();
   std::string schedule;
@@ -138,6 +157,7 @@ void ReadPipeline(SettingList& s, Draft& d, int pp) {
   for (const char* end : {"first", "last"})
     s.Skip(fmt::format("parallelism.pipeline_parallel_{}_stage_less_layers", end));
   if (pp == 1) {
+    ReadStages(s, d, pp);
     Fix(plan.mutable_vpp(), 1);
     return;
   }
@@ -148,7 +168,10 @@ void ReadPipeline(SettingList& s, Draft& d, int pp) {
   if (const auto count = LayersOfModel(d); layers && count && *layers > 0)
     // Embedding and head count as a layer each (generate_llm_fqn_per_model_part).
     vpp = static_cast<int>(std::max<std::int64_t>(1, (*count + 2 + *layers - 1) / *layers / pp));
-  Fix(plan.mutable_vpp(), vpp);
+  if (ReadStages(s, d, pp))
+    vpp = plan.vpp(0);
+  else
+    Fix(plan.mutable_vpp(), vpp);
   Fix(plan.mutable_schedule(), schedule == "gpipe"           ? v1::SCHEDULE_GPIPE
                                : schedule == "zbvzerobubble" ? v1::SCHEDULE_ZB_V
                                : schedule == "dualpipev"     ? v1::SCHEDULE_DUALPIPE
