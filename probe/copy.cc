@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // copy {kind, bytes, pinned}: within the device, over its link to the host, or both ways at once.
+#include <algorithm>
+#include <limits>
 #include <memory>
 
 #include "probe/options.h"
@@ -10,6 +12,13 @@ namespace shardplan::probe {
 namespace {
 
 const std::vector<std::string> kKinds{"device", "host_to_device", "device_to_host", "both_ways"};
+// What a product can run beside.
+constexpr char kAllReduce[] = "all_reduce";
+std::vector<std::string> Beside() {
+  std::vector<std::string> kinds = kKinds;
+  kinds.emplace_back(kAllReduce);
+  return kinds;
+}
 
 struct Transfer {
   Buffer to, from;
@@ -52,6 +61,40 @@ Result<Work> WorkOf(Device& device, const std::string& kind, std::size_t bytes, 
   Result<std::unique_ptr<Stream>> other = device.MakeStream();
   if (!other) return tl::unexpected(other.error());
   return AtOnce(CopyOf(device, *transfer), CopyOf(device, *back), std::move(*other));
+}
+
+// A sum of fp32 over all ranks, which must all run it equally often.
+Result<Work> AllReduce(Session& session, std::int64_t bytes) {
+  World& world = session.world;
+  const auto [found, is_new] = session.groups.try_emplace("overlap, all ranks");
+  if (is_new) {
+    std::vector<int> all;
+    for (int rank = 0; rank < world.size(); ++rank) all.push_back(rank);
+    auto made = session.device.Connect(world, all, "overlap", {});
+    if (!made) return tl::unexpected(made.error());
+    found->second.communicator = std::move(*made);
+  }
+  const std::int64_t count = std::max<std::int64_t>(1, bytes / 4);
+  const Result<Transfer> buffers =
+      Allocate(session.device, static_cast<std::size_t>(count) * 4, Place::kDevice, Place::kDevice);
+  if (!buffers) return tl::unexpected(buffers.error());
+  return Work(
+      [held = *buffers, count, &communicator = *found->second.communicator](Stream& stream) {
+        CollectiveCall call;
+        call.op = Collective::kAllReduce;
+        call.send = held.from.at();
+        call.receive = held.to.at();
+        call.count = static_cast<std::size_t>(count);
+        call.dtype = Dtype::kFp32;
+        return communicator.Enqueue(call, stream);
+      });
+}
+// A fixed number of samples of one run each, the same on all ranks.
+MeasureOptions InStep(MeasureOptions options) {
+  options.rule.min_samples = options.rule.max_samples = std::min(options.rule.max_samples, 50);
+  options.rule.time_limit = {std::numeric_limits<double>::infinity()};
+  options.least_sample = options.warm_up_time = {};
+  return options;
 }
 
 Result<void> AddSummary(Session& session, const char* probe, const Json& point,
@@ -110,8 +153,9 @@ std::function<std::vector<Json>()> DeclareOverlap(CLI::App& app) {
     std::vector<std::string> dtypes{"bf16"};
   };
   const auto options = std::make_shared<Options>();
-  AddWords(app, "--kinds", options->kinds, kKinds, "of copy; default device,host_to_device");
-  AddSizes(app, "--sizes", options->sizes, "bytes of the copy; default 64MiB");
+  AddWords(app, "--kinds", options->kinds, Beside(),
+           "of copy, or a collective over all ranks; default device,host_to_device");
+  AddSizes(app, "--sizes", options->sizes, "bytes of it; default 64MiB");
   AddShapes(app, "--shapes", options->shapes, 3, "the products, MxNxK; default 4096x4096x4096");
   AddDtypes(app, options->dtypes);
   return [options] {
@@ -133,7 +177,7 @@ std::function<std::vector<Json>()> DeclareOverlap(CLI::App& app) {
 // Seconds of both at once; beside it what each takes alone.
 Result<void> MeasureOverlap(Session& session, const Json& point) {
   PointReader reader("overlap", point);
-  const std::string kind = reader.Word("kind", kKinds);
+  const std::string kind = reader.Word("kind", Beside());
   const std::int64_t bytes = reader.Count("bytes");
   GemmShape shape;
   shape.m = reader.Count("m");
@@ -143,21 +187,25 @@ Result<void> MeasureOverlap(Session& session, const Json& point) {
   if (Result<void> read = reader.Done(); !read) return read;
 
   session.watch.Begin("overlap " + point.dump());
-  const Result<Work> copy =
-      WorkOf(session.device, kind, static_cast<std::size_t>(bytes), Place::kPinned);
-  if (!copy) return tl::unexpected(copy.error());
+  const bool collective = kind == kAllReduce;
+  const Result<Work> beside =
+      collective ? AllReduce(session, bytes)
+                 : WorkOf(session.device, kind, static_cast<std::size_t>(bytes), Place::kPinned);
+  if (!beside) return tl::unexpected(beside.error());
   const Result<Work> gemm = session.device.Gemm(shape);
   if (!gemm) return tl::unexpected(gemm.error());
   Result<std::unique_ptr<Stream>> other = session.device.MakeStream();
   if (!other) return tl::unexpected(other.error());
   const auto measure = [&](const Work& work) {
-    return Measure(session.device, session.stream, work, session.measure);
+    return Measure(session.device, session.stream, work,
+                   collective ? InStep(session.measure) : session.measure);
   };
-  const Result<Summary> copy_alone = measure(*copy);
-  if (!copy_alone) return tl::unexpected(copy_alone.error());
+  const Result<Summary> beside_alone = measure(*beside);
+  if (!beside_alone) return tl::unexpected(beside_alone.error());
   const Result<Summary> gemm_alone = measure(*gemm);
   if (!gemm_alone) return tl::unexpected(gemm_alone.error());
-  return AddSummary(session, "overlap", point, measure(AtOnce(*gemm, *copy, std::move(*other))),
-                    {{"copy_seconds", copy_alone->median}, {"gemm_seconds", gemm_alone->median}});
+  return AddSummary(session, "overlap", point, measure(AtOnce(*gemm, *beside, std::move(*other))),
+                    {{collective ? "collective_seconds" : "copy_seconds", beside_alone->median},
+                     {"gemm_seconds", gemm_alone->median}});
 }
 }  // namespace shardplan::probe

@@ -5,7 +5,7 @@
 
 #include "probe/passes.h"
 #include "probe/patterns.h"
-#include "tests/probe/run.h"
+#include "tests/probe/ranks.h"
 
 namespace shardplan::probe {
 namespace {
@@ -60,6 +60,22 @@ TEST(KernelProbes, OverlapSaysWhatEachTakesAlone) {
   ASSERT_EQ(records.size(), 1u);
   EXPECT_GT(records[0]["copy_seconds"].get<double>(), 0);
   EXPECT_GT(records[0]["gemm_seconds"].get<double>(), 0);
+}
+
+// Every rank runs the sum as often as the others, whatever the ranks take for their products.
+TEST(KernelProbes, AProductRunsBesideASumOverAllRanks) {
+  testing::Ranks ranks(2, testing::Words("overlap --kinds all_reduce --sizes 64KiB --shapes "
+                                         "64x64x64 --dtypes fp32 --device=host --max-samples=5"));
+  for (const int rank : {1, 0}) {
+    const Outcome run = ranks.Wait(rank);
+    ASSERT_EQ(run.code, 0) << run.err;
+    if (rank != 0) continue;
+    const std::vector<Json> records = run.Records();
+    ASSERT_EQ(records.size(), 1u);
+    EXPECT_EQ(records[0]["samples"], 5);
+    EXPECT_GT(records[0]["collective_seconds"].get<double>(), 0);
+    EXPECT_GE(records[0]["median"].get<double>(), 0);
+  }
 }
 
 // Each pass of a dense step, and attention, run in fp32 and say how fast.
