@@ -47,7 +47,7 @@ Result<Seconds> TimeOf(Device& device, Stream& stream, const Work& work, int run
   const Result<std::shared_ptr<Event>> end = stream.Record();
   if (!end) return tl::unexpected(end.error());
   if (const Result<void> done = stream.Wait(); !done) return tl::unexpected(done.error());
-  const Result<Seconds> time = device.Between(**begin, **end);
+  Result<Seconds> time = device.Between(**begin, **end);
   if (!time) return time;
   return *time / runs;
 }

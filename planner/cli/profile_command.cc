@@ -26,7 +26,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 // A point to measure, with the time that steps spend in what it tells of.
-struct Point {
+struct Point {  // NOLINT(bugprone-exception-escape): JSON moves without throwing
   std::string probe;
   Json params;
   double weight = 0;
