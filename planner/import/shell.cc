@@ -209,7 +209,8 @@ void Shell::Statement(bool active) {
     if (token.text.text() == "]]") test = false;
     if (!active) continue;
     const bool starts = command.words.empty();
-    if (token.kind == Kind::kArray || (starts && AssignmentLength(token.text.text()) > 0)) {
+    const bool assigns = AssignmentLength(token.text.text()) > 0;
+    if (assigns && (starts || token.kind == Kind::kArray)) {
       assignments.push_back(token);
       continue;
     }
