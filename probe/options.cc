@@ -36,16 +36,6 @@ std::optional<std::vector<std::int64_t>> ParseShape(const std::string& text, std
 }
 }  // namespace
 
-std::vector<std::string> SplitAt(char separator, const std::string& text) {
-  std::vector<std::string> words;
-  for (std::size_t begin = 0; begin <= text.size();) {
-    const std::size_t end = std::min(text.find(separator, begin), text.size());
-    words.push_back(text.substr(begin, end - begin));
-    begin = end + 1;
-  }
-  return words;
-}
-
 std::optional<std::int64_t> ParseBytes(const std::string& text) {
   struct Unit {
     std::string_view name;

@@ -8,10 +8,10 @@
 #include <vector>
 
 #include "planner/base/result.h"
+#include "planner/base/text.h"
 
 namespace shardplan::probe {
 
-std::vector<std::string> SplitAt(char separator, const std::string& text);
 // "64MiB", "1G" (nccl-tests: binary), "4096".
 std::optional<std::int64_t> ParseBytes(const std::string& text);
 

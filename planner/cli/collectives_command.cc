@@ -7,6 +7,7 @@
 #include <memory>
 #include <optional>
 
+#include "planner/base/text.h"
 #include "planner/cli/command.h"
 #include "planner/cli/options.h"
 #include "planner/report/collectives_report.h"
@@ -23,16 +24,6 @@ struct Options {
   int stride = 1;
   std::vector<Bytes> sizes;
 };
-
-std::vector<std::string> SplitAtCommas(const std::string& text) {
-  std::vector<std::string> words;
-  for (std::size_t begin = 0; begin <= text.size();) {
-    const std::size_t end = std::min(text.find(',', begin), text.size());
-    words.push_back(text.substr(begin, end - begin));
-    begin = end + 1;
-  }
-  return words;
-}
 
 // A message size in bytes, or what is wrong with it.
 Result<Bytes> SizeOf(const std::string& text) {
@@ -92,7 +83,7 @@ std::function<int()> DeclareCollectives(CLI::App& app) {
   app.add_option_function<std::string>(
          "--sizes",
          [options](const std::string& text) {
-           for (const std::string& word : SplitAtCommas(text))
+           for (const std::string& word : SplitAt(',', text))
              options->sizes.push_back(*SizeOf(word));
          },
          "message sizes as nccl-tests counts them, as in 1KiB,64MiB; a bare number is bytes; "
@@ -100,7 +91,7 @@ std::function<int()> DeclareCollectives(CLI::App& app) {
          "1KiB to 4GiB")
       ->type_name("SIZE,...")
       ->check([](const std::string& text) -> std::string {
-        for (const std::string& word : SplitAtCommas(text))
+        for (const std::string& word : SplitAt(',', text))
           if (const Result<Bytes> size = SizeOf(word); !size) return size.error().message;
         return "";
       });

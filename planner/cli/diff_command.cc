@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <memory>
 
+#include "planner/base/text.h"
 #include "planner/cli/command.h"
 #include "planner/cli/import_files.h"
 #include "planner/cli/options.h"
@@ -41,13 +42,8 @@ Result<Side> SideOf(const std::string& text) {
                       text.substr(hash + 1)));
     side.rank = static_cast<int>(*rank);
   }
-  std::string path;
-  for (const char c : text.substr(0, hash) + ",") {
-    if (c != ',')
-      path += c;
-    else if (!path.empty())
-      side.paths.push_back(std::exchange(path, {}));
-  }
+  for (std::string& path : SplitAt(',', text.substr(0, hash)))
+    if (!path.empty()) side.paths.push_back(std::move(path));
   if (side.paths.empty()) return Invalid(fmt::format("{}: names no file", text));
   return side;
 }

@@ -48,8 +48,7 @@ Result<Problem> ProblemFor(const Options& options, Chosen& chosen) {
              kDone);
     spec.sets.push_back(fmt::format("train.framework={}", name));
   }
-  if (namesake)
-    spec.sets.push_back(fmt::format("train.framework_version=\"{}\"", chosen.version));
+  if (namesake) spec.sets.push_back(fmt::format("train.framework_version=\"{}\"", chosen.version));
   return ProblemOf(spec, Needs::kAll);
 }
 

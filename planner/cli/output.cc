@@ -10,6 +10,7 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "planner/base/text.h"
 #include "planner/cli/yaml.h"
 
 namespace shardplan {
@@ -26,8 +27,7 @@ bool LocaleIsUtf8() {
     locale = Environment(name);
     if (!locale.empty()) break;
   }
-  std::transform(locale.begin(), locale.end(), locale.begin(),
-                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  locale = Lower(locale);
   return locale.find("utf-8") != std::string::npos || locale.find("utf8") != std::string::npos;
 }
 

@@ -5,6 +5,8 @@
 #include <cctype>
 #include <set>
 
+#include "planner/base/text.h"
+
 namespace shardplan {
 namespace {
 
@@ -12,10 +14,7 @@ namespace {
 bool IsPlainWord(const std::string& text) {
   static const std::set<std::string> meant{"true", "false", "yes", "no", "on",  "off",
                                            "null", "~",     "y",   "n",  "nan", "inf"};
-  std::string lower = text;
-  std::transform(lower.begin(), lower.end(), lower.begin(),
-                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-  if (text.empty() || meant.count(lower) > 0) return false;
+  if (text.empty() || meant.count(Lower(text)) > 0) return false;
   if (std::isalpha(static_cast<unsigned char>(text.front())) == 0 && text.front() != '/')
     return false;
   return std::all_of(text.begin(), text.end(), [](unsigned char c) {

@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cctype>
 
 #include "planner/base/nearest.h"
 #include "planner/spec/catalogue.h"
@@ -25,13 +24,6 @@ bool IsYes(const std::string& value) {
   return word == "true" || word == "yes" || word == "1" || word == "on";
 }
 }  // namespace
-
-std::string Lower(std::string_view text) {
-  std::string lower(text);
-  std::transform(lower.begin(), lower.end(), lower.begin(),
-                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-  return lower;
-}
 
 int Draft::Gpus() const {
   const v1::Cluster& cluster = imported_.spec.cluster();

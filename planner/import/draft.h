@@ -14,6 +14,7 @@
 #include <string_view>
 #include <vector>
 
+#include "planner/base/text.h"
 #include "planner/import/imported.h"
 #include "planner/import/placed.h"
 #include "planner/spec/source.h"
@@ -122,6 +123,4 @@ void Fix(Field* field, Value value) {
   field->Clear();
   field->Add(value);
 }
-
-std::string Lower(std::string_view text);
 }  // namespace shardplan

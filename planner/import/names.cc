@@ -6,6 +6,7 @@
 #include <set>
 #include <utility>
 
+#include "planner/base/text.h"
 #include "planner/import/draft.h"
 #include "planner/spec/catalogue.h"
 #include "planner/spec/free_value.h"
@@ -21,21 +22,6 @@ const std::set<std::string>& Finishes() {
       "hf",    "instruct", "chat",     "base", "it",   "pt",           "v0",   "v1",    "1",
       "meta",  "pre",      "training", "bf16", "fp16", "bnb",          "4bit", "8bit",  "tokenizer",
       "model", "2507",     "0",        "3t",   "1t",   "intermediate", "step", "1431k", "preview"};
-  return words;
-}
-
-// Lower-case words and numbers of a name: "Llama-3.1-8B" is {llama, 3, 1, 8b}.
-std::vector<std::string> WordsOf(std::string_view name) {
-  std::vector<std::string> words;
-  std::string word;
-  for (const char c : std::string(name) + "-") {
-    const auto byte = static_cast<unsigned char>(c);
-    if (std::isalnum(byte) != 0) {
-      word += static_cast<char>(std::tolower(byte));
-    } else if (!word.empty()) {
-      words.push_back(std::exchange(word, {}));
-    }
-  }
   return words;
 }
 

@@ -2,12 +2,13 @@
 #include "planner/machine/nccl_settings.h"
 
 #include <algorithm>
-#include <cctype>
 #include <charconv>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
+
+#include "planner/base/text.h"
 
 namespace shardplan {
 namespace {
@@ -16,12 +17,6 @@ namespace {
 constexpr std::array<std::string_view, kAlgorithms> kAlgorithmNames = {"tree",     "ring", "nvls",
                                                                        "nvlstree", "pat",  "p2p"};
 constexpr std::array<std::string_view, kProtocols> kProtocolNames = {"ll", "ll128", "simple"};
-
-std::string Lower(std::string_view text) {
-  std::string lower(text);
-  for (char& c : lower) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-  return lower;
-}
 
 std::vector<std::string_view> Split(std::string_view text, char separator) {
   std::vector<std::string_view> parts;

@@ -6,13 +6,14 @@
 
 #include <algorithm>
 #include <array>
-#include <cctype>
 #include <cmath>
 #include <filesystem>
 #include <fstream>
 #include <set>
 #include <sstream>
 #include <thread>
+
+#include "planner/base/text.h"
 
 namespace shardplan {
 namespace {
@@ -72,18 +73,9 @@ class Nvml {
 };
 
 // "NVIDIA A100-SXM4-40GB": nvidia, a100, sxm4, 40gb.
-std::set<std::string> WordsOf(const std::string& name) {
-  std::set<std::string> words;
-  std::string word;
-  for (const char c : name + " ") {
-    if (std::isalnum(static_cast<unsigned char>(c)) != 0) {
-      word += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-    } else if (!word.empty()) {
-      words.insert(word);
-      word.clear();
-    }
-  }
-  return words;
+std::set<std::string> WordSet(const std::string& name) {
+  const std::vector<std::string> words = WordsOf(name);
+  return {words.begin(), words.end()};
 }
 
 // Whether a card of another form is meant: NVML names PCIe and NVL cards so, others by socket or
@@ -155,11 +147,11 @@ std::vector<LocalGpu> LocalGpus() { return Nvml().Gpus(); }
 
 std::string EntryOf(const LocalGpu& gpu,
                     const std::vector<std::pair<std::string, double>>& entries) {
-  const std::set<std::string> words = WordsOf(gpu.name);
+  const std::set<std::string> words = WordSet(gpu.name);
   std::string best;
   double least = std::log(1.15);  // names of one model with other memory lie further apart
   for (const auto& [entry, memory] : entries) {
-    const std::set<std::string> parts = WordsOf(entry);
+    const std::set<std::string> parts = WordSet(entry);
     const bool same_model = std::any_of(parts.begin(), parts.end(), [&](const std::string& part) {
       const bool is_model = part.find_first_of("0123456789") != std::string::npos &&
                             part.find("gb") == std::string::npos;
