@@ -7,7 +7,7 @@
 
 #include "planner/base/check.h"
 #include "planner/spec/writer.h"
-#include "planner/spec/yaml_tree.h"
+#include "planner/spec/yaml_json.h"
 
 namespace shardplan {
 namespace {
@@ -24,24 +24,10 @@ std::size_t CountIdle(const Imported& imported) {
                     [](const Leftover& leftover) { return !leftover.matters; }));
 }
 
-// A tree of the YAML reader; scalars without quotes by their YAML meaning.
-Json JsonOfTree(const YamlNode& node) {
-  if (node.kind == YamlNode::Kind::kNull) return nullptr;
-  if (node.kind == YamlNode::Kind::kScalar) {
-    if (node.quoted) return node.text;
-    const Json value = Json::parse(node.text, nullptr, false);
-    return value.is_discarded() ? Json(node.text) : value;
-  }
-  Json json = node.kind == YamlNode::Kind::kList ? Json::array() : Json::object();
-  for (const YamlNode& item : node.items) json.push_back(JsonOfTree(item));
-  for (const YamlMember& member : node.members) json[member.key] = JsonOfTree(member.value);
-  return json;
-}
-
 Json SpecJson(const v1::Spec& spec) {
   const Result<YamlNode> tree = ParseYaml(MakeSource("spec", PrintYaml(spec)));
   SHARDPLAN_CHECK(tree.has_value());  // the writer's text is the reader's
-  return JsonOfTree(*tree);
+  return JsonOf(*tree);
 }
 
 Json ListOf(const Imported& imported, bool matters) {
