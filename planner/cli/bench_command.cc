@@ -38,15 +38,14 @@ std::vector<std::string> FixedSpecs() {
 
 // The shortest of some runs: what disturbs a run only makes it longer.
 BenchRow Measure(const Problem& problem, std::string name, const Options& options) {
-  const Job job = MakeJob(problem.model, problem.machine, problem.training, problem.memory_reserve);
+  const Job job = JobOf(problem);
   SearchOptions search = problem.search;
   search.threads = options.threads;
   BenchRow row{.spec = std::move(name), .gpus = problem.machine.Gpus(), .result = {}};
   double best = std::numeric_limits<double>::infinity();
   for (int run = 0; run < options.repeat; ++run) {
     const auto start = std::chrono::steady_clock::now();
-    const Space space(problem.model, problem.machine, problem.training, problem.wishes);
-    row.result = Search(job, space, search);
+    row.result = Search(job, SpaceOf(problem), search);
     const auto time = std::chrono::steady_clock::now() - start;
     best = std::min(best, std::chrono::duration<double>(time).count());
   }

@@ -57,13 +57,13 @@ int CheckPlan(const Options& options) {
       std::tie(problem->model, problem->machine, problem->training);
   const Subject subject = SubjectOf(*problem);
   const bool text = options.format == Format::kText;
-  const Plan plan = FixedPlan(model, machine, training, problem->wishes);
+  const Plan plan = FixedPlan(*problem);
   const std::vector<Reason> broken = BrokenRules(model, machine, training, plan);
   if (!broken.empty())
     return text ? Answer(IllegalReport(subject, plan, broken, LookOfOutput()), kNothingFits)
                 : Answer(IllegalJson(subject, plan, broken), options.format, kNothingFits);
 
-  const Job job = MakeJob(model, machine, training, problem->memory_reserve);
+  const Job job = JobOf(*problem);
   const Evaluation evaluation = Evaluate(job, plan);
   const bool fits = evaluation.verdict != Verdict::kOom;
   const std::vector<Hint> hints = fits ? std::vector<Hint>{} : HintsFor(job, plan, problem->search);

@@ -95,23 +95,14 @@ Result<Loaded> Load(const Side& side, const Options& options, bool speaks) {
   return loaded;
 }
 
-Result<Plan> PlanOf(const Side& side, const Loaded& loaded, const Job& job) {
-  const Problem& p = loaded.problem;
-  if (side.rank == 0) return FixedPlan(p.model, p.machine, p.training, p.wishes);
-  SearchOptions search = p.search;
-  search.keep = std::max(search.keep, side.rank);
-  const Space space(p.model, p.machine, p.training, p.wishes);
-  const SearchResult result = Search(job, space, search);
+Result<Plan> PlanOf(const Side& side, const Loaded& loaded) {
+  if (side.rank == 0) return FixedPlan(loaded.problem);
+  const SearchResult result = SearchToRank(loaded.problem, side.rank);
   if (static_cast<int>(result.plans.size()) >= side.rank)
     return result.plans[static_cast<std::size_t>(side.rank - 1)].evaluation.plan;
   return tl::unexpected<Error>(
       Error{Code::kFailedPrecondition, fmt::format("{}: there is no plan of rank {}: {} fit",
                                                    loaded.name, side.rank, result.plans.size())});
-}
-
-int Refuse(const Error& error) {
-  return error.code == Code::kFailedPrecondition ? Complain(error.message, kNothingFits)
-                                                 : Complain(error);
 }
 
 int Diff(const Options& options) {
@@ -126,15 +117,11 @@ int Diff(const Options& options) {
   if (!a) return Complain(a.error());
   const Result<Loaded> b = Load(*after, options, after->paths != before->paths);
   if (!b) return Complain(b.error());
-  const auto job_of = [](const Loaded& side) {
-    const Problem& p = side.problem;
-    return MakeJob(p.model, p.machine, p.training, p.memory_reserve);
-  };
-  const Job job_a = job_of(*a), job_b = job_of(*b);
-  const Result<Plan> plan_a = PlanOf(*before, *a, job_a);
+  const Result<Plan> plan_a = PlanOf(*before, *a);
   if (!plan_a) return Refuse(plan_a.error());
-  const Result<Plan> plan_b = PlanOf(*after, *b, job_b);
+  const Result<Plan> plan_b = PlanOf(*after, *b);
   if (!plan_b) return Refuse(plan_b.error());
+  const Job job_a = JobOf(a->problem), job_b = JobOf(b->problem);
   const PlanDiff diff = DiffPlans({a->name, &job_a, *plan_a, a->rest},
                                   {b->name, &job_b, *plan_b, b->rest}, FlagsFor(b->problem));
   if (options.format == Format::kText) return Answer(DiffReport(diff, LookOfOutput()));

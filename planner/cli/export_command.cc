@@ -54,18 +54,14 @@ Result<Problem> ProblemFor(const Options& options, Chosen& chosen) {
 
 // The plan of a rank of `shardplan plan`, or the one that the spec fixes.
 Result<Evaluation> Choose(const Options& options, const Problem& problem) {
-  const Job job = MakeJob(problem.model, problem.machine, problem.training, problem.memory_reserve);
   if (options.given) {
-    const Plan plan = FixedPlan(problem.model, problem.machine, problem.training, problem.wishes);
+    const Plan plan = FixedPlan(problem);
     const std::vector<Reason> broken =
         BrokenRules(problem.model, problem.machine, problem.training, plan);
-    if (broken.empty()) return Evaluate(job, plan);
+    if (broken.empty()) return Evaluate(JobOf(problem), plan);
     return Cannot(IllegalReport(SubjectOf(problem), plan, broken, {}));
   }
-  const Space space(problem.model, problem.machine, problem.training, problem.wishes);
-  SearchOptions search = problem.search;
-  search.keep = std::max(search.keep, options.rank);
-  SearchResult result = Search(job, space, search);
+  const SearchResult result = SearchToRank(problem, options.rank);
   if (static_cast<int>(result.plans.size()) >= options.rank)
     return result.plans[static_cast<std::size_t>(options.rank - 1)].evaluation;
   return Cannot(result.plans.empty()
@@ -89,11 +85,6 @@ Result<void> Verify(const Bundle& bundle) {
                                              fmt::join(problems, "; "))});
   }
   return {};
-}
-
-int Refuse(const Error& error) {
-  return error.code == Code::kFailedPrecondition ? Complain(error.message, kNothingFits)
-                                                 : Complain(error);
 }
 
 std::string Summary(const Options& options, const Chosen& chosen, const Evaluation& evaluation,

@@ -68,4 +68,10 @@ Subject SubjectOf(const Problem& problem) {
           .spec_hash = problem.spec_hash,
           .version = kVersion};
 }
+
+SearchResult SearchToRank(const Problem& problem, int rank) {
+  SearchOptions search = problem.search;
+  search.keep = std::max(search.keep, rank);
+  return Search(JobOf(problem), SpaceOf(problem), search);
+}
 }  // namespace shardplan

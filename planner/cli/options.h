@@ -32,4 +32,7 @@ CLI::Option* AddWhole(CLI::App& app, const std::string& name, int& value, int le
                       const std::string& help);
 
 Subject SubjectOf(const Problem& problem);
+
+// The best plans, down to `rank` at least where so many fit.
+SearchResult SearchToRank(const Problem& problem, int rank);
 }  // namespace shardplan

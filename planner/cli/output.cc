@@ -68,4 +68,9 @@ int Complain(const Error& error) {
   const bool users = error.code == Code::kInvalidArgument || error.code == Code::kNotFound;
   return users ? kUsage : kFailed;
 }
+
+int Refuse(const Error& error) {
+  return error.code == Code::kFailedPrecondition ? Complain(error.message, kNothingFits)
+                                                 : Complain(error);
+}
 }  // namespace shardplan

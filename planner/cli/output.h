@@ -31,4 +31,6 @@ int Answer(const Json& json, Format format, int code = kDone);
 int Complain(std::string_view message, int code);
 // An operating error, whose message says where it happened; kUsage where the input is at fault.
 int Complain(const Error& error);
+// The same; kNothingFits where what was asked for is well said and cannot be.
+int Refuse(const Error& error);
 }  // namespace shardplan

@@ -32,8 +32,7 @@ void OnInterrupt(int) {
 int RankPlans(const Options& options) {
   const Result<Problem> problem = ProblemOf(options.spec, Needs::kAll);
   if (!problem) return Complain(problem.error());
-  const Job job =
-      MakeJob(problem->model, problem->machine, problem->training, problem->memory_reserve);
+  const Job job = JobOf(*problem);
   SearchOptions search = problem->search;
   if (options.keep > 0) search.keep = options.keep;
   if (options.threads > 0) search.threads = options.threads;
@@ -41,16 +40,14 @@ int RankPlans(const Options& options) {
 
   std::signal(SIGINT, OnInterrupt);
   const auto start = std::chrono::steady_clock::now();
-  const Space space(problem->model, problem->machine, problem->training, problem->wishes);
-  SearchResult result = Search(job, space, search);
+  SearchResult result = Search(job, SpaceOf(*problem), search);
   result.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 
   NothingFits instead;
   if (result.plans.empty() && result.complete) {
     instead.hints = HintsFor(job, problem->wishes, search);
-    const Plan first =
-        FixedPlan(problem->model, problem->machine, problem->training, problem->wishes);
-    instead.reasons = BrokenRules(problem->model, problem->machine, problem->training, first);
+    instead.reasons =
+        BrokenRules(problem->model, problem->machine, problem->training, FixedPlan(*problem));
   }
   const int code = !result.complete ? kInterrupted : result.plans.empty() ? kNothingFits : kDone;
   const Subject subject = SubjectOf(*problem);

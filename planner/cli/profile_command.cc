@@ -196,10 +196,8 @@ Result<int> Measure(const ProfileOptions& options, const std::vector<Point>& poi
 int Profile(const ProfileOptions& options) {
   const Result<Problem> problem = ProblemOf(options.spec, Needs::kAll);
   if (!problem) return Complain(problem.error());
-  const Job job =
-      MakeJob(problem->model, problem->machine, problem->training, problem->memory_reserve);
-  const Space space(problem->model, problem->machine, problem->training, problem->wishes);
-  const SearchResult result = Search(job, space, problem->search);
+  const Job job = JobOf(*problem);
+  const SearchResult result = Search(job, SpaceOf(*problem), problem->search);
   if (result.plans.empty())
     return Complain(
         "probe profile: no plan fits, so none says what to measure; shardplan plan shows "

@@ -67,4 +67,16 @@ Result<Problem> ParseProblem(const std::string& text, const std::string& name,
                              const std::vector<std::string>& sets, Needs needs) {
   return Resolve(MakeSource(name, text), fs::path(name).parent_path().string(), sets, needs, "");
 }
+
+Job JobOf(const Problem& problem) {
+  return MakeJob(problem.model, problem.machine, problem.training, problem.memory_reserve);
+}
+
+Space SpaceOf(const Problem& problem) {
+  return Space(problem.model, problem.machine, problem.training, problem.wishes);
+}
+
+Plan FixedPlan(const Problem& problem) {
+  return FixedPlan(problem.model, problem.machine, problem.training, problem.wishes);
+}
 }  // namespace shardplan

@@ -31,6 +31,12 @@ struct Problem {
   std::string spec_hash;  // of the normalized spec, for caches and provenance
 };
 
+// The problem as it is costed and searched, and the plan that its wishes fix where they are single.
+// All refer to the problem, which must outlive them.
+Job JobOf(const Problem& problem);
+Space SpaceOf(const Problem& problem);
+Plan FixedPlan(const Problem& problem);
+
 // Which sections a command needs.
 enum class Needs { kModel, kCluster, kAll };
 

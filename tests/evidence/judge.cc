@@ -90,15 +90,14 @@ Judgement Judge(const Row& row) {
   }
   const auto& [model, machine, training] =
       std::tie(problem->model, problem->machine, problem->training);
-  const Plan plan = FixedPlan(model, machine, training, problem->wishes);
+  const Plan plan = FixedPlan(*problem);
   if (const std::vector<Reason> broken = BrokenRules(model, machine, training, plan);
       !broken.empty()) {
     judgement.verdict = Verdict::kIllegal;
     judgement.refusal = Joined(broken);
     return judgement;
   }
-  const Evaluation evaluation =
-      Evaluate(MakeJob(model, machine, training, problem->memory_reserve), plan);
+  const Evaluation evaluation = Evaluate(JobOf(*problem), plan);
   judgement.verdict = evaluation.verdict;
   judgement.capacity = evaluation.capacity;
   judgement.needed = evaluation.step.unavoidable;

@@ -44,9 +44,7 @@ struct Exported {
                 .notes = problem.notes,
                 .spec_hash = "0123456789abcdef",
                 .version = "0.1.0"},
-        evaluation(Evaluate(
-            MakeJob(problem.model, problem.machine, problem.training, problem.memory_reserve),
-            plan)) {}
+        evaluation(Evaluate(JobOf(problem), plan)) {}
   Exported(const Exported&) = delete;
   Exported& operator=(const Exported&) = delete;
 
@@ -61,10 +59,6 @@ struct Exported {
     return MakeBundle(Job(), *ChooseTarget(target, {}), *FindLauncher(launcher));
   }
 };
-
-inline Plan PlanOf(const Problem& problem) {
-  return FixedPlan(problem.model, problem.machine, problem.training, problem.wishes);
-}
 
 // What the tables of configs/targets say against a bundle.
 inline std::vector<std::string> ProblemsOf(const Bundle& bundle) {

@@ -74,7 +74,7 @@ constexpr char kHead[] =
 
 Bundle BundleOf(const std::string& framework, const std::string& target, const std::string& plan) {
   Problem problem = ProblemOf(kHead + framework + "}\nplan: " + plan + "\n");
-  const Plan fixed = testing::PlanOf(problem);
+  const Plan fixed = FixedPlan(problem);
   EXPECT_THAT(BrokenRules(problem.model, problem.machine, problem.training, fixed), IsEmpty());
   const Exported exported(std::move(problem), fixed);
   const Result<Bundle> bundle = exported.To(target);

@@ -47,11 +47,9 @@ inline Result<Judged> Judge(const std::string& yaml) {
   if (!problem) return tl::unexpected(problem.error());
   Judged judged{.problem = std::move(*problem)};
   const Problem& p = judged.problem;
-  judged.plan = FixedPlan(p.model, p.machine, p.training, p.wishes);
+  judged.plan = FixedPlan(p);
   judged.broken = BrokenRules(p.model, p.machine, p.training, judged.plan);
-  if (judged.broken.empty())
-    judged.evaluation =
-        Evaluate(MakeJob(p.model, p.machine, p.training, p.memory_reserve), judged.plan);
+  if (judged.broken.empty()) judged.evaluation = Evaluate(JobOf(p), judged.plan);
   return judged;
 }
 
