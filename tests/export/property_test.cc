@@ -21,9 +21,8 @@ namespace shardplan {
 namespace {
 
 namespace fs = std::filesystem;
-using testing::DrawLegal;
 using testing::Exported;
-using testing::ProblemFor;
+using testing::ForPlans;
 
 // Scripts by bash itself and shellcheck, the structured files by their readers.
 void ReadFiles(const fs::path& directory) {
@@ -63,31 +62,25 @@ TEST_P(EachTarget, TakesRandomLegalPlans) {
                       : fs::path(::testing::TempDir()) / ("bundles" + std::to_string(getpid()));
   int made = 0;
   std::map<std::string, int> refused;
-  for (std::uint64_t seed = 0; made < kPlans; ++seed) {
-    ASSERT_LT(seed, 200u) << made << " plans in all";
-    const Problem problem = ProblemFor(chosen, seed);
-    const Space space(problem.model, problem.machine, problem.training, problem.wishes);
-    std::mt19937_64 random(seed);
-    for (int draw = 0; draw < 30 && made < kPlans; ++draw) {
-      const std::optional<Plan> plan = DrawLegal(problem, space, random);
-      if (!plan) continue;
-      const Exported exported(Problem(problem), *plan);
-      const Launcher& launcher = Launchers()[random() % Launchers().size()];
-      const Result<Bundle> bundle = MakeBundle(exported.Job(), chosen, launcher);
-      if (!bundle) {
-        ASSERT_EQ(bundle.error().code, Code::kFailedPrecondition) << bundle.error().message;
-        ++refused[bundle.error().message.substr(0, 40)];
-        continue;
-      }
-      EXPECT_THAT(testing::ProblemsOf(*bundle), ::testing::IsEmpty())
-          << "seed " << seed << ' ' << problem.title << ' ' << Key(*plan);
-      const fs::path directory = root / (GetParam() + "-" + std::to_string(made));
-      Write(*bundle, directory);
-      if (made % 30 == 0) ReadFiles(directory);
-      if (keep == nullptr) fs::remove_all(directory);
-      ++made;
-    }
-  }
+  ForPlans(chosen, kPlans, 200, 30,
+           [&](const Problem& problem, const Plan& plan, std::uint64_t seed, auto& random) {
+             const Exported exported(Problem(problem), plan);
+             const Launcher& launcher = Launchers()[random() % Launchers().size()];
+             const Result<Bundle> bundle = MakeBundle(exported.Job(), chosen, launcher);
+             if (!bundle) {
+               EXPECT_EQ(bundle.error().code, Code::kFailedPrecondition) << bundle.error().message;
+               ++refused[bundle.error().message.substr(0, 40)];
+               return false;
+             }
+             EXPECT_THAT(testing::ProblemsOf(*bundle), ::testing::IsEmpty())
+                 << "seed " << seed << ' ' << problem.title << ' ' << Key(plan);
+             const fs::path directory = root / (GetParam() + "-" + std::to_string(made));
+             Write(*bundle, directory);
+             if (made % 30 == 0) ReadFiles(directory);
+             if (keep == nullptr) fs::remove_all(directory);
+             ++made;
+             return true;
+           });
   for (const auto& [why, times] : refused) RecordProperty(why, times);
   if (keep == nullptr) fs::remove_all(root);
 }
@@ -101,11 +94,6 @@ std::vector<std::string> EveryTarget() {
 }
 
 INSTANTIATE_TEST_SUITE_P(Targets, EachTarget, ::testing::ValuesIn(EveryTarget()),
-                         [](const auto& one) {
-                           std::string name = one.param;
-                           for (char& c : name)
-                             if (std::isalnum(static_cast<unsigned char>(c)) == 0) c = '_';
-                           return name;
-                         });
+                         [](const auto& one) { return testing::TestName(one.param); });
 }  // namespace
 }  // namespace shardplan

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Random legal plans of a target's framework, over several models and clusters.
 #pragma once
+#include <cctype>
 #include <optional>
 #include <random>
 #include <set>
@@ -73,5 +74,30 @@ inline Problem ProblemFor(const Chosen& chosen, std::uint64_t seed) {
                    ", seq_length: " + std::to_string(at.sequence) +
                    ", global_batch_size: " + std::to_string(at.batch) + VersionOf(chosen) + "}\n" +
                    PlanSection(*chosen.target));
+}
+
+// A target's name as tests can have it: "megatron_0_18".
+inline std::string TestName(std::string target) {
+  for (char& c : target)
+    if (std::isalnum(static_cast<unsigned char>(c)) == 0) c = '_';
+  return target;
+}
+
+// Legal plans of `seeds` jobs at most, `draws` tries each, until body(problem, plan, seed, random)
+// has taken `plans` of them, which it says with true; or until something failed.
+template <class Body>
+void ForPlans(const Chosen& chosen, int plans, std::uint64_t seeds, int draws, Body&& body) {
+  int taken = 0;
+  for (std::uint64_t seed = 0; taken < plans; ++seed) {
+    ASSERT_LT(seed, seeds) << taken << " plans in all";
+    const Problem problem = ProblemFor(chosen, seed);
+    const Space space = SpaceOf(problem);
+    std::mt19937_64 random(seed);
+    for (int draw = 0; draw < draws && taken < plans; ++draw) {
+      const std::optional<Plan> plan = DrawLegal(problem, space, random);
+      if (plan && body(problem, *plan, seed, random)) ++taken;
+      if (::testing::Test::HasFailure()) return;
+    }
+  }
 }
 }  // namespace shardplan::testing

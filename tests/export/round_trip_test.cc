@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What was exported is imported as the plan that it was.
 #include <algorithm>
-#include <cctype>
 #include <map>
 
 #include "planner/framework/stages.h"
@@ -12,9 +11,8 @@
 
 namespace shardplan {
 namespace {
-using testing::DrawLegal;
 using testing::Exported;
-using testing::ProblemFor;
+using testing::ForPlans;
 
 // The files of a bundle that a user would name: the script and what it reads.
 std::vector<ImportFile> Named(const Bundle& bundle) {
@@ -78,37 +76,25 @@ Plan Spelled(const Problem& problem, Plan plan) {
 class RoundTrip : public ::testing::TestWithParam<const char*> {};
 
 TEST_P(RoundTrip, GivesThePlanBack) {
-  constexpr int kPlans = 1000;
   const Chosen chosen = *ChooseTarget(GetParam(), {});
   const Launcher& launcher = *FindLauncher("torchrun");
-  int made = 0;
-  for (std::uint64_t seed = 0; made < kPlans; ++seed) {
-    ASSERT_LT(seed, 600u) << made << " plans in all";
-    const Problem problem = ProblemFor(chosen, seed);
-    const Space space(problem.model, problem.machine, problem.training, problem.wishes);
-    std::mt19937_64 random(seed);
-    for (int draw = 0; draw < 60 && made < kPlans; ++draw) {
-      const std::optional<Plan> plan = DrawLegal(problem, space, random);
-      if (!plan) continue;
-      const Exported exported(Problem(problem), *plan);
-      const Result<Bundle> bundle = MakeBundle(exported.Job(), chosen, launcher);
-      if (!bundle || !bundle->losses.empty()) continue;  // what the target cannot say is lost
-      ++made;
-      const Result<Problem> read = Back(*bundle, problem, *plan);
-      ASSERT_TRUE(read) << read.error().message << Key(*plan);
-      EXPECT_EQ(Key(Spelled(*read, testing::PlanOf(*read))), Key(Spelled(problem, *plan)))
-          << "seed " << seed << ' ' << problem.title;
-      if (HasFailure()) return;
-    }
-  }
+  ForPlans(chosen, 1000, 600, 60,
+           [&](const Problem& problem, const Plan& plan, std::uint64_t seed, auto&) {
+             const Exported exported(Problem(problem), plan);
+             const Result<Bundle> bundle = MakeBundle(exported.Job(), chosen, launcher);
+             // What the target cannot say is lost.
+             if (!bundle || !bundle->losses.empty()) return false;
+             const Result<Problem> read = Back(*bundle, problem, plan);
+             EXPECT_TRUE(read) << (read ? "" : read.error().message) << Key(plan);
+             if (read) {
+               EXPECT_EQ(Key(Spelled(*read, FixedPlan(*read))), Key(Spelled(problem, plan)))
+                   << "seed " << seed << ' ' << problem.title;
+             }
+             return true;
+           });
 }
 INSTANTIATE_TEST_SUITE_P(Targets, RoundTrip,
                          ::testing::Values("megatron@0.18", "megatron@0.19", "torchtitan@0.2"),
-                         [](const auto& one) {
-                           std::string name = one.param;
-                           for (char& c : name)
-                             if (std::isalnum(static_cast<unsigned char>(c)) == 0) c = '_';
-                           return name;
-                         });
+                         [](const auto& one) { return testing::TestName(one.param); });
 }  // namespace
 }  // namespace shardplan
