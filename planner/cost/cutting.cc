@@ -62,6 +62,24 @@ Bytes Cutting::Checkpoint() const {
   return {conventions_.residual_bytes * model_.facts.hidden_size * tokens_ / split};
 }
 
+double Cutting::Copies(const Op& op) const {
+  return tokens_ * op.routed / sequence_split_ * sharding_.etp * training_.moe_imbalance;
+}
+
+Cutting::Product Cutting::ProductOf(const Op& op) const {
+  if (op.kind == OpKind::kGroupedGemm) {
+    const double local = std::max(1.0, double(model_.facts.experts) / sharding_.ep);
+    return {number_, Copies(op) / local, op.column ? op.n / sharding_.etp : op.n,
+            op.row ? op.k / sharding_.etp : op.k, local};
+  }
+  const double n = IsVocabulary(op) ? padded_vocab_ / vocab_split_
+                   : op.column      ? op.n / Split(op.weight_cut)
+                                    : op.n;
+  return {IsNarrow() && !RunsNarrow(op) ? Number::kBf16 : number_,
+          op.column || op.row ? tokens_ : tokens_ / sequence_split_, n,
+          op.row ? op.k / sharding_.tp : op.k, 1};
+}
+
 double Cutting::Split(Cut cut) const {
   switch (cut) {
     case Cut::kWhole:

@@ -45,6 +45,14 @@ class Cutting {
   // Only the layers' large products run in 8 or 4 bits; head and router stay in 16.
   bool RunsNarrow(const Op& op) const { return IsNarrow() && !IsVocabulary(op) && op.n >= 1024; }
   bool IsVocabulary(const Op& op) const { return op.column && op.n == model_.facts.vocab_size; }
+  // A product on this rank, forward: m x k by k x n, `batch` of them where experts share a rank.
+  struct Product {
+    Number number;
+    double m, n, k, batch;
+  };
+  Product ProductOf(const Op& op) const;
+  // Tokens' copies that a rank's experts work on.
+  double Copies(const Op& op) const;
 
   const Job& job_;
   const Model& model_;

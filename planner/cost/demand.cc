@@ -40,10 +40,11 @@ class Asking : public Cutting {
   void Walk(const Block& block, double times) {
     for (const Op& op : block.ops) switch (op.kind) {
         case OpKind::kGemm:
-          Product(op, times);
+          Products(op, times);
+          JoinParts(op, times);
           break;
         case OpKind::kGroupedGemm:
-          Grouped(op, times);
+          Products(op, times);
           break;
         case OpKind::kAttention:
           Attention(op, times);
@@ -59,23 +60,20 @@ class Asking : public Cutting {
       }
   }
 
-  // Forward, the input's gradient and the weight's.
-  void Products(Number number, double m, double n, double k, double batch, double times) {
+  // Forward, the input's gradient and the weight's, of whole rows.
+  void Products(const Op& op, double times) {
     using Pass = Demand::Pass;
+    const Product product = ProductOf(op);
+    const double m = std::ceil(product.m), n = product.n, k = product.k;
     for (const auto& [pass, rows, columns, depth] :
          {std::tuple(Pass::kForward, m, n, k), {Pass::kInput, m, k, n}, {Pass::kWeight, n, k, m}})
       demand_.gemms.push_back(
-          {pass, number, rows, columns, depth, batch,
-           GemmTime(machine_.gpu, number, rows, columns, depth, batch) * times});
+          {pass, product.number, rows, columns, depth, product.batch,
+           GemmTime(machine_.gpu, product.number, rows, columns, depth, product.batch) * times});
   }
 
-  void Product(const Op& op, double times) {
-    const double n = IsVocabulary(op) ? padded_vocab_ / vocab_split_
-                     : op.column      ? op.n / Split(op.weight_cut)
-                                      : op.n;
-    const double k = op.row ? op.k / sharding_.tp : op.k;
-    const double m = op.column || op.row ? tokens_ : tokens_ / sequence_split_;
-    Products(IsNarrow() && !RunsNarrow(op) ? Number::kBf16 : number_, m, n, k, 1, times);
+  // What the tensor-parallel ranks exchange around a product.
+  void JoinParts(const Op& op, double times) {
     if (sharding_.tp == 1 || op.joins || !(op.column || op.row)) return;
     const double bytes = conventions_.compute_bytes * (op.column ? op.k : op.n) * tokens_;
     const Group group{sharding_.tp, 1};
@@ -85,17 +83,6 @@ class Asking : public Cutting {
     } else {
       Say(Collective::kAllReduce, group, bytes, times);
     }
-  }
-
-  double Copies(const Op& op) const {
-    return tokens_ * std::max(1.0, op.routed) / sequence_split_ * sharding_.etp;
-  }
-
-  void Grouped(const Op& op, double times) {
-    const double local = std::max(1.0, double(model_.facts.experts) / sharding_.ep);
-    const double n = op.column ? op.n / sharding_.etp : op.n,
-                 k = op.row ? op.k / sharding_.etp : op.k;
-    Products(number_, std::ceil(Copies(op) / local), n, k, local, times);
   }
 
   void Attention(const Op& op, double times) {

@@ -54,12 +54,14 @@ Seconds PlainStreamTime(const Gpu& gpu, Bytes bytes, double efficiency) {
   return bytes / (gpu.memory_bandwidth * (gpu.memory_efficiency * efficiency));
 }
 
-// What measurements of such products say beside the prediction; 1 without any.
-double GemmFactor(const Gpu& gpu, Number number, double m, double n, double k, double batch) {
-  if (!gpu.profile) return 1;
-  const auto found = gpu.profile->gemm.find(number);
-  return found == gpu.profile->gemm.end() ? 1 : found->second.At(GemmShape(m, n, k, batch));
+// What measurements of such kernels say beside the prediction; 1 without any.
+template <class Kind>
+double Factor(const std::map<Kind, Correction>& by_kind, const Kind& kind,
+              const Correction::Shape& shape) {
+  const auto found = by_kind.find(kind);
+  return found == by_kind.end() ? 1 : found->second.At(shape);
 }
+
 Seconds PlainFlashTime(const Gpu& gpu, Number number, Flops flops, double head_dim, double keys,
                        FlashKernel kernel) {
   if (flops.value <= 0) return {};
@@ -137,8 +139,9 @@ Seconds GemmTime(const Gpu& gpu, Number number, double m, double n, double k, do
   const double width = number == Number::kFp32 || number == Number::kTf32 ? 4 : 2;
   const Bytes traffic{width * batch * (m * k + k * n + m * n)};
   const Seconds compute = Flops{2 * batch * m * n * k} / rate;
-  return (Max(compute, PlainStreamTime(gpu, traffic, 1)) + gpu.launch) *
-         GemmFactor(gpu, number, m, n, k, batch);
+  const Seconds plain = Max(compute, PlainStreamTime(gpu, traffic, 1)) + gpu.launch;
+  if (!gpu.profile) return plain;
+  return plain * Factor(gpu.profile->gemm, number, GemmShape(m, n, k, batch));
 }
 
 Seconds FlashTime(const Gpu& gpu, Number number, Flops flops, double head_dim, double keys,
@@ -157,9 +160,7 @@ Seconds FlashBackwardTime(const Gpu& gpu, Number number, Flops flops, double hea
 Seconds MemoryPassTime(const Gpu& gpu, const std::string& name, Bytes bytes, double width) {
   const Seconds plain = PlainStreamTime(gpu, bytes, 1) + gpu.launch;
   if (!gpu.profile) return plain;
-  const auto found = gpu.profile->passes.find(name);
-  return found == gpu.profile->passes.end() ? plain
-                                            : plain * found->second.At(PassShape(bytes, width));
+  return plain * Factor(gpu.profile->passes, name, PassShape(bytes, width));
 }
 
 Seconds StreamTime(const Gpu& gpu, Bytes bytes, double efficiency) {

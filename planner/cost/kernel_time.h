@@ -28,8 +28,8 @@ Seconds FlashTime(const Gpu& gpu, Number number, Flops flops, double head_dim, d
 // Its backward, where the forward executes `flops`.
 Seconds FlashBackwardTime(const Gpu& gpu, Number number, Flops flops, double head_dim, double keys,
                           FlashKernel kernel);
-// One of our own memory-bound passes, named as in probe/passes.h: `bytes` at the streaming bandwidth
-// where no profile knows it, over rows of `width` elements.
+// One of our own memory-bound passes, named as in probe/passes.h: `bytes` at the streaming
+// bandwidth where no profile knows it, over rows of `width` elements.
 Seconds MemoryPassTime(const Gpu& gpu, const std::string& name, Bytes bytes, double width);
 // A pass that reads and writes `bytes` in all, at `efficiency` of the streaming bandwidth.
 Seconds StreamTime(const Gpu& gpu, Bytes bytes, double efficiency = 1);

@@ -79,10 +79,6 @@ class Walk : public Cutting {
     }
   };
 
-  double Copies(const Op& op) const {
-    return tokens_ * op.routed / sequence_split_ * sharding_.etp * training_.moe_imbalance;
-  }
-
   void Time(const Op& op, bool recomputed, BlockCost& cost, Launches& launches) const {
     Passes compute, tensor, context, expert;
     const double passes = recomputed ? 4 : 3;  // forward, two products backward, and forward again
@@ -129,14 +125,8 @@ class Walk : public Cutting {
 
   void Product(const Op& op, double passes, Passes& compute, Passes& tensor,
                BlockCost& cost) const {
-    const bool vocabulary = IsVocabulary(op);
-    const double n = vocabulary  ? padded_vocab_ / vocab_split_
-                     : op.column ? op.n / Split(op.weight_cut)
-                                 : op.n;
-    const double k = op.row ? op.k / sharding_.tp : op.k;
-    const double m = op.column || op.row ? tokens_ : tokens_ / sequence_split_;
+    const auto [number, m, n, k, batch] = ProductOf(op);
     const bool narrow = RunsNarrow(op);
-    const Number number = IsNarrow() && !narrow ? Number::kBf16 : number_;
     // Row-wise scales run at 0.55 of one scale's rate (torchtitan's 8B on H100 with tp 8: a step
     // of 3.3 s beside 2.4 s).
     const bool rowwise = narrow && (training_.fp8_recipe == Fp8Recipe::kRowwise ||
@@ -150,7 +140,7 @@ class Walk : public Cutting {
     }
     compute.Add(forward, data + weight);
     cost.flops += 2 * m * n * k * passes;
-    if (sharding_.tp == 1 || (vocabulary && vocab_split_ == 1)) return;
+    if (sharding_.tp == 1 || (IsVocabulary(op) && vocab_split_ == 1)) return;
     if (op.column && !op.joins) {
       const Bytes input{conventions_.compute_bytes * op.k * tokens_};
       if (sharding_.sp) {
@@ -178,14 +168,11 @@ class Walk : public Cutting {
 
   void Grouped(const Op& op, double passes, Passes& compute, Passes& tensor,
                BlockCost& cost) const {
-    const double local = std::max(1.0, double(model_.facts.experts) / sharding_.ep);
+    const auto [number, m, n, k, local] = ProductOf(op);
     const double copies = Copies(op);
-    const double n = op.column ? op.n / sharding_.etp : op.n,
-                 k = op.row ? op.k / sharding_.etp : op.k;
-    const double m = copies / local;
-    const Seconds forward = GemmTime(machine_.gpu, number_, m, n, k, local),
-                  data = GemmTime(machine_.gpu, number_, m, k, n, local),
-                  weight = GemmTime(machine_.gpu, number_, n, k, m, local);
+    const Seconds forward = GemmTime(machine_.gpu, number, m, n, k, local),
+                  data = GemmTime(machine_.gpu, number, m, k, n, local),
+                  weight = GemmTime(machine_.gpu, number, n, k, m, local);
     // A grouped product reaches about 0.7 of a plain one's rate: uneven groups, more tiles at the
     // edges, weight gradients of few rows.
     const double rate = 0.7 * conventions_.gemm_factor;

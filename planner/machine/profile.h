@@ -75,7 +75,7 @@ class Correction {
     double log_factor;
     int count;
   };
-  std::vector<Point> points_;  // by size; times do not fall
+  std::vector<Point> points_;
 };
 
 // A GPU's kernels. Products and attention by the format of their numbers.
