@@ -48,6 +48,14 @@ std::optional<int> LayersOfModel(Draft& draft) {
   return ModelSize(draft, {"num_hidden_layers", "num_layers", "n_layer", "n_layers"});
 }
 
+void SetStages(Draft& draft, const std::vector<int>& layers, const Setting& from) {
+  v1::Plan& plan = draft.plan();
+  plan.clear_stage_layers();
+  v1::StageLayers& stages = *plan.add_stage_layers();
+  for (const int count : layers) stages.add_layers(count);
+  draft.From("plan.stage_layers", from);
+}
+
 void SetReplicas(int replicas, const Setting& from, Draft& draft) {
   const v1::Plan& plan = draft.plan();
   const int gpus = draft.Gpus();

@@ -7,6 +7,8 @@
 #include <cctype>
 #include <string>
 
+#include "planner/import/readers.h"
+
 namespace shardplan {
 namespace {
 
@@ -45,14 +47,6 @@ std::optional<std::string> WrittenOut(std::string_view text, std::size_t& at, bo
     for (std::size_t i = 0; i < times; ++i) out += last;
   }
   return out;
-}
-
-void SetStages(Draft& d, const std::vector<int>& layers, const Setting& from) {
-  v1::Plan& plan = d.plan();
-  plan.clear_stage_layers();
-  v1::StageLayers& stages = *plan.add_stage_layers();
-  for (const int count : layers) stages.add_layers(count);
-  d.From("plan.stage_layers", from);
 }
 
 // Of the middle stages, where the first or the last has its own number.

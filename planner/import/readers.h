@@ -5,6 +5,7 @@
 // key that it does not write means the same by default. It takes the cluster as already read.
 #pragma once
 #include <string>
+#include <vector>
 
 #include "planner/import/draft.h"
 
@@ -34,6 +35,9 @@ bool SetModelByName(const std::string& name, const Setting& from, Draft& draft);
 // hidden_size of the model as far as it is read; transformers' "auto" sizes hang on it.
 std::optional<int> HiddenSizeOf(Draft& draft);
 std::optional<int> LayersOfModel(Draft& draft);
+
+// plan.stage_layers, as `from` says them.
+void SetStages(Draft& draft, const std::vector<int>& layers, const Setting& from);
 
 // zero_group of `replicas` copies of the sharded state, where the cluster is known.
 void SetReplicas(int replicas, const Setting& from, Draft& draft);

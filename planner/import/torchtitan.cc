@@ -125,23 +125,17 @@ void ReadDataParallel(SettingList& s, Draft& d, Degrees degrees) {
   if (d.Gpus() > 0 || degrees.shard != -1) Fix(plan.mutable_dp(), shard * degrees.replicate);
 }
 
-// The modules of each stage, named one by one: what they say of layers. False where none are named.
-bool ReadStages(SettingList& s, Draft& d, int pp) {
-  const Setting* parts = s.Take("parallelism.module_fqns_per_model_part", "plan.vpp");
-  if (parts == nullptr || pp == 1) return false;
-  v1::Plan& plan = d.plan();
-  plan.clear_stage_layers();
-  v1::StageLayers& stages = *plan.add_stage_layers();
-  for (const std::string& part : parts->values) {
+// Layers of each stage, whose modules are named one by one.
+std::vector<int> StagesOf(const std::vector<std::string>& parts) {
+  std::vector<int> stages;
+  for (const std::string& part : parts) {
     int layers = 0;
     for (std::size_t at = part.find("layers."); at != std::string::npos;
          at = part.find("layers.", at + 1))
       ++layers;
-    stages.add_layers(layers);
+    stages.push_back(layers);
   }
-  d.From("plan.stage_layers", *parts);
-  Fix(plan.mutable_vpp(), std::max(1, static_cast<int>(parts->values.size()) / pp));
-  return true;
+  return stages;
 }
 
 void ReadPipeline(SettingList& s, Draft& d, int pp) {
@@ -156,8 +150,8 @@ void ReadPipeline(SettingList& s, Draft& d, int pp) {
       s.Whole("parallelism.pipeline_parallel_layers_per_stage", 1, pp > 1 ? "plan.vpp" : "");
   for (const char* end : {"first", "last"})
     s.Skip(fmt::format("parallelism.pipeline_parallel_{}_stage_less_layers", end));
+  const Setting* parts = s.Take("parallelism.module_fqns_per_model_part", "plan.vpp");
   if (pp == 1) {
-    ReadStages(s, d, pp);
     Fix(plan.mutable_vpp(), 1);
     return;
   }
@@ -168,10 +162,11 @@ void ReadPipeline(SettingList& s, Draft& d, int pp) {
   if (const auto count = LayersOfModel(d); layers && count && *layers > 0)
     // Embedding and head count as a layer each (generate_llm_fqn_per_model_part).
     vpp = static_cast<int>(std::max<std::int64_t>(1, (*count + 2 + *layers - 1) / *layers / pp));
-  if (ReadStages(s, d, pp))
-    vpp = plan.vpp(0);
-  else
-    Fix(plan.mutable_vpp(), vpp);
+  if (parts != nullptr) {
+    SetStages(d, StagesOf(parts->values), *parts);
+    vpp = std::max(1, static_cast<int>(parts->values.size()) / pp);
+  }
+  Fix(plan.mutable_vpp(), vpp);
   Fix(plan.mutable_schedule(), schedule == "gpipe"           ? v1::SCHEDULE_GPIPE
                                : schedule == "zbvzerobubble" ? v1::SCHEDULE_ZB_V
                                : schedule == "dualpipev"     ? v1::SCHEDULE_DUALPIPE
